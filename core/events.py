@@ -107,6 +107,7 @@ class ProcessSeen:
     unsignalled: Unsignalled | None = None
     container: ContainerPlace | None = None
     is_cut_off: bool = False
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ MAX_ANSWER = 32 * 1024 * 1024
 MAX_STREAMS = 64
 """Most answers that come in parts at a time; at most 32 are outstanding."""
 _DIGITS = 40
-"""Longest whole number in a head; what has more is no count and fits no float."""
+"""Longest whole number in a head; a longer one is not a count and does not fit a float."""
 _TOO_MANY = re.compile(rb"\d{%d}" % (_DIGITS + 1))
 _DECODER = msgspec.json.Decoder()
 
@@ -80,7 +80,7 @@ class Splitter:
         """Yield the frames that `data` completes.
 
         Raises:
-            BrokenFrame: What came is no frame of this version, or larger than allowed.
+            BrokenFrame: The bytes are not a frame of this version, or larger than allowed.
         """
         self._held += data
         while True:
@@ -139,9 +139,9 @@ def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
     try:
         parsed: object = _parsed(line)
     except (ValueError, RecursionError) as error:
-        raise BrokenFrame(f"a head that is no JSON ({len(line)} bytes)") from error
+        raise BrokenFrame(f"a head that is not JSON ({len(line)} bytes)") from error
     if not isinstance(parsed, dict) or len(line) > MAX_HEAD:
-        raise BrokenFrame("a head that is no object, or too long")
+        raise BrokenFrame("a head that is not an object, or too long")
     head = cast("dict[str, Any]", parsed)
     if head.pop("v", None) != VERSION or not isinstance(head.get("kind"), str):
         raise BrokenFrame("a head of another version, or without a kind")
@@ -152,5 +152,5 @@ def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
     if not (isinstance(part, int) and isinstance(parts, int) and 0 <= part < parts):
         raise BrokenFrame("parts that do not add up")
     if not isinstance(head.get("stream"), int | None):
-        raise BrokenFrame("a stream that is no number")
+        raise BrokenFrame("a stream that is not a number")
     return head, size

@@ -245,7 +245,7 @@ class Room(Protocol):
         ...
 
     def poll_now(self, process: ProcessKey) -> None:
-        """Poll a process once now, also while it rests from slow polls."""
+        """Poll a process once now, even in the pause after a slow poll."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:

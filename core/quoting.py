@@ -22,7 +22,7 @@ def quoted(word: str) -> str:
     try:
         word.encode()
     except UnicodeEncodeError as error:
-        raise UsageWrong("a word for a command is no text") from error
+        raise UsageWrong("a word of a command is not UTF-8 text") from error
     return "'" + word.replace("'", "'\\''") + "'"
 
 
@@ -62,5 +62,5 @@ def program_word(path: str) -> str:
         UsageWrong: As `quoted`; it is empty or starts with a dash.
     """
     if not path or path.startswith("-"):
-        raise UsageWrong(f"{path!r} is no program")
+        raise UsageWrong(f"{path!r} is not a program")
     return path_word(path)

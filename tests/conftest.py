@@ -30,7 +30,7 @@ settings.register_profile(
         HealthCheck.data_too_large,
         HealthCheck.large_base_example,
     ],
-)  # a slow machine is no fault, and events are large
+)  # a slow machine is not a fault, and events are large
 settings.load_profile("steady")
 
 _LONGEST_ID = 60

@@ -27,7 +27,7 @@ class AcknowledgeCommand(ParsedCommand):
 
     Attributes:
         ids: The findings, as the list prints them, or the beginnings of their ids.
-        everything: Whether all findings that wait are meant.
+        everything: Whether to acknowledge all findings that stay open.
     """
 
     run_by: ClassVar[str] = "cli.commands.findings:acknowledge"

@@ -91,7 +91,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--content",
         action="store_true",
-        help="print the whole error of one sample of each cause (untrusted)",
+        help="print the full error of one sample of each cause (untrusted)",
     )
     parser.set_defaults(make=partial(command_of, RunCommand))
 

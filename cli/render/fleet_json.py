@@ -98,7 +98,7 @@ def task_row(fleet: Fleet, task: Task, now: float) -> Json:
 
 
 def log_row(task: Task) -> Json | None:
-    """Return what the log of an ended task says; None: the task has not ended.
+    """Return the content of an ended task's log; None: the task has not ended.
 
     `samples` is null until they were read: then the row's own counts are those of the last poll.
     """

@@ -36,6 +36,6 @@ def guiding_of(
     return GuideRunner(
         desk,
         acting,
-        book=ReadOnlyGuideStore(history.guide_store) if dry_run else history.guide_store,
+        store=ReadOnlyGuideStore(history.guide_store) if dry_run else history.guide_store,
         worker=None if dry_run else desk,
     )

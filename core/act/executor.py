@@ -207,7 +207,7 @@ _STATES = {
 
 
 def _outcome_of_unsent(step: Step) -> Outcome:
-    """Return the outcome of a step that nothing is sent for."""
+    """Return the outcome of a step without an order."""
     refusal = step.refusal
     if refusal is None:
         return _refused("nothing to send")

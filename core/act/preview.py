@@ -298,11 +298,13 @@ def config_preview(
     )
     moved = [each for each in changes if each.before != each.after]
     warnings = tuple(shown(each, 400) for each in after.warnings)
-    said = "; ".join(f"{each.knob}: {_word(each.before)} → {_word(each.after)}" for each in moved)
+    settings = "; ".join(
+        f"{each.knob}: {_word(each.before)} → {_word(each.after)}" for each in moved
+    )
     requested: object = answer.get("requested")
     fields = MappingProxyType({"requested": _requested(requested)})
     return Preview(
-        sentence=said or "every knob already has its new value",
+        sentence=settings or "every knob already has its new value",
         fields=fields,
         notes=warnings,
         changes=changes,
@@ -312,8 +314,8 @@ def config_preview(
 
 def _launch(knob: str, snapshot: TargetSnapshot) -> BasisValue:
     tasks = snapshot.config.max_tasks if snapshot.config is not None else None
-    told = tasks.launch if knob == "max_tasks" and tasks is not None else None
-    return launched_with(snapshot.argv, knob) if told is None else told
+    launched = tasks.launch if knob == "max_tasks" and tasks is not None else None
+    return launched_with(snapshot.argv, knob) if launched is None else launched
 
 
 def _requested(value: object) -> object:

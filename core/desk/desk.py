@@ -198,7 +198,7 @@ class Desk(MachineRequests):
             reader.read_again(task)
 
     def poll_now(self, process: ProcessKey) -> None:
-        """Poll a process once now, also while it rests from slow polls."""
+        """Poll a process once now, even in the pause after a slow poll."""
         if (connection := self._connections.get(process.machine)) is not None:
             connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
 

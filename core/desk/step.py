@@ -1,4 +1,4 @@
-"""One step of a room: fold an event in, then judge what it means. Pure."""
+"""One step of a room: fold an event in, then judge the fleet. Pure."""
 
 from core.events import Event
 from core.fleet import Fleet

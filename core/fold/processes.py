@@ -41,6 +41,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         unsignalled=event.unsignalled,
         container=event.container,
         is_cut_off=event.is_cut_off,
+        is_stopped=event.is_stopped,
     )
 
 

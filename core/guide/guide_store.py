@@ -42,18 +42,18 @@ class ReadOnlyGuideStore:
     """A `GuideStore` that writes nothing, for dry runs.
 
     Args:
-        book: The store to read from; None: it has no guides.
+        store: The store to read from; None: it has no guides.
     """
 
-    def __init__(self, book: GuideStore | None) -> None:
-        self._book = book
+    def __init__(self, store: GuideStore | None) -> None:
+        self._store = store
 
     async def save(self, guide: Guide) -> None:
         """Do nothing."""
 
     async def recent(self, limit: int) -> Sequence[Guide]:
         """Return the guides of the real store."""
-        return () if self._book is None else await self._book.recent(limit)
+        return () if self._store is None else await self._store.recent(limit)
 
     async def claim(self, guide: str, instance: Instance) -> Guide:
         """Refuse: a dry run takes no guide over."""

@@ -91,7 +91,7 @@ def removal_of(fleet: Fleet, step: GuideStep | None) -> Removal:
     """Return what a step would remove now: of its containers, those that no eval holds still.
 
     Raises:
-        UsageWrong: It is no such step, the machine can't be reached, or nothing is left.
+        UsageWrong: It is another kind of step, the machine can't be reached, or nothing is left.
     """
     if step is None or step.kind is not StepKind.CONTAINERS:
         raise UsageWrong("no step waits that removes containers")

@@ -46,7 +46,7 @@ class GuideRunner:
     Args:
         asker: The desk: the fleet, the clock, and reads of processes.
         acting: Makes and executes plans.
-        book: The store of guides; None: no guide can be started.
+        store: The store of guides; None: no guide can be started.
         worker: Runs the jobs that remove containers; None: nothing can be removed.
         spec_command: Returns the command that resumes a process from its spec; None: no spec.
     """
@@ -56,13 +56,13 @@ class GuideRunner:
         asker: ActionDesk,
         acting: ActionService,
         *,
-        book: GuideStore | None,
+        store: GuideStore | None,
         worker: Worker | None = None,
         spec_command: Callable[[Process], str | None] = lambda _: None,
     ) -> None:
         self._asker = asker
         self._acting = acting
-        self._book = book
+        self._store = store
         self._worker = worker
         self._spec_command = spec_command
         self._guides: dict[str, Guide] = {}
@@ -95,7 +95,7 @@ class GuideRunner:
         Raises:
             StorageError: They can't be read.
         """
-        kept = () if self._book is None else await self._book.recent(limit)
+        kept = () if self._store is None else await self._store.recent(limit)
         known = {guide.id: guide for guide in kept} | self._guides
         return tuple(sorted(known.values(), key=lambda each: -each.made_at))
 
@@ -174,9 +174,9 @@ class GuideRunner:
         return 0 if view.max_tasks is None else view.max_tasks.pending or 0
 
     async def _begin(self, guide: Guide) -> Guide:
-        if self._book is None:
+        if self._store is None:
             raise StorageError("the guide can't be started: evalroom has no history to store it in")
-        await self._book.save(guide)
+        await self._store.save(guide)
         return await self._hold(guide)
 
     async def _hold(self, guide: Guide) -> Guide:
@@ -193,10 +193,10 @@ class GuideRunner:
         """
         if guide in self._guides:
             return await self.refresh(guide)
-        if self._book is None:
+        if self._store is None:
             why = "evalroom has no history to read it from"
             raise StorageError(f"the guide can't be taken over: {why}")
-        taken = await self._book.claim(guide, self.instance)
+        taken = await self._store.claim(guide, self.instance)
         kept = await self._acting.select(OrderQuery(since=taken.made_at, limit=_READ))
         self._orders[taken.id] = of_guide(taken, kept)
         return await self._hold(taken)
@@ -343,8 +343,8 @@ class GuideRunner:
     async def _keep(self, guide: Guide, *, only_if: bool = True) -> None:
         self._guides[guide.id] = guide
         self._changed.emit(guide)
-        if self._book is not None and (only_if or guide.id in self._unsaved):
-            await self._book.save(guide)
+        if self._store is not None and (only_if or guide.id in self._unsaved):
+            await self._store.save(guide)
             self._unsaved.discard(guide.id)
 
     def _now(self) -> float:

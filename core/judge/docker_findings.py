@@ -40,7 +40,7 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
             trouble = _trouble(before, after, task, docker, last)
             yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
     if docker.state is not ToolState.OK:
-        return  # what is left over is not known now
+        return  # unknown now which containers are left over
     left = leftovers(after, name, docker)
     if last is not None and machine.lists_all(at):
         there = {each.project for each in leftovers(before, name, last)}

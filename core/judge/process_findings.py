@@ -23,6 +23,7 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ),
     ProcessState.STARVED: ("look", "does not answer: its event loop is blocked"),
 }
+_STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
     "is running, but the file of its control socket was removed: evalroom can't watch or control"
     " it, and its log will show how it ends"
@@ -117,6 +118,9 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     if trouble is None or last is not None:
         return
     tone, words = trouble
+    advice = ""
+    if process.is_stopped:
+        words, advice = _STOPPED, f". To continue it, run: kill -CONT {process.key.pid}"
     if process.is_cut_off:
         words = _CUT_OFF
     waited = ""
@@ -131,5 +135,5 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         opened_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"Process {process.key.pid} {words}{waited}",
+        text=f"Process {process.key.pid} {words}{waited}{advice}",
     )

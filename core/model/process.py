@@ -84,6 +84,7 @@ class Process:
         unsignalled: Why it gets no signal; None: it may get one.
         container: The container that it is in; None: it is not in a container.
         is_cut_off: Whether its control server runs, but the file of its socket was removed.
+        is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
     """
 
     key: ProcessKey
@@ -111,6 +112,7 @@ class Process:
     unsignalled: Unsignalled | None = None
     container: ContainerPlace | None = None
     is_cut_off: bool = False
+    is_stopped: bool = False
 
     @property
     def is_gone(self) -> bool:

@@ -251,4 +251,4 @@ class Task:
             return None
         if self.header is not None:
             return f"evalroom does not know its status {self.header.status!r}"
-        return "the task never named a log"
+        return "Inspect never reported a log of this task"

@@ -124,6 +124,7 @@ def _report(machine: MachineName, row: JsonObject, *, at: float) -> ProcessRepor
         unsignalled=_unsignalled(row),
         container=_container(row),
         is_cut_off=text(row, "channel") == "removed",
+        is_stopped=flag(row, "is_stopped") is True,
     )
     return ProcessReport(
         event=event,

@@ -38,7 +38,7 @@ Options = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """What ssh is asked for.
+    """The destination that ssh is asked for.
 
     Attributes:
         name: The host's name as given to ssh.

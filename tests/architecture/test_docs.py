@@ -1,4 +1,4 @@
-"""What the documents name is there."""
+"""Files and names in the documents exist."""
 
 import re
 from itertools import chain

@@ -25,7 +25,7 @@ def module_files() -> dict[str, Path]:
 
 
 def imported_names(file: Path) -> Iterator[str]:
-    """Yield what a file imports, by every statement in it, as full names."""
+    """Yield the full names of everything that a file imports."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -35,7 +35,7 @@ def imported_names(file: Path) -> Iterator[str]:
 
 
 def imports_of(files: Mapping[str, Path]) -> Imports:
-    """Return which modules of ours each module imports."""
+    """Return the modules of evalroom that each module imports."""
     found = dict[str, frozenset[str]]()
     for module, file in files.items():
         names = {

@@ -28,7 +28,7 @@ POISON = {
     "HTTP_PROXY": "http://poison.invalid", "https_proxy": "http://poison.invalid",
     "PIP_DEFAULT_TIMEOUT": "77",
 }  # fmt: skip
-"""What a developer may have set."""
+"""Variables that a developer may have set."""
 OURS = "test_a_test_sees_only_what_it_needs"
 
 

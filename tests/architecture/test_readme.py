@@ -1,4 +1,4 @@
-"""What the README lists is what there is."""
+"""The README lists exactly the commands, actions and keys that exist."""
 
 import re
 

@@ -39,7 +39,7 @@ NAMES = ("test_that_skips_itself", "test_that_is_marked", "test_whose_fixture_sk
 
 
 def run(folder: Path, ci: str, workers: str) -> tuple[int, str]:
-    """Run both files as this project's pytest would; return its status and what it printed."""
+    """Run both files as this project's pytest would; return its status and its output."""
     (folder / "test_some.py").write_text(SKIPPED)
     (folder / "test_module.py").write_text(MODULE)
     words = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-n", workers]
@@ -54,7 +54,7 @@ def run(folder: Path, ci: str, workers: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_what_is_skipped_is_named_with_its_reason(tmp_path: Path, workers: str) -> None:
+def test_a_skipped_test_is_named_with_its_reason(tmp_path: Path, workers: str) -> None:
     status, out = run(tmp_path, "", workers)
     assert status == 0, out
     summary = out.partition("short test summary info")[2]

@@ -1,4 +1,4 @@
-"""What a fresh interpreter loads. The static contracts can't see this."""
+"""The modules that a fresh interpreter loads. The static contracts can't see this."""
 
 import subprocess
 import sys

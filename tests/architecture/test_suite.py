@@ -186,7 +186,7 @@ OWN_LOOPS = frozenset({
         "assert lambda: x", "assert f'{x}'", "assert 'text'", "assert {1: 2}",
     ],
 )  # fmt: skip
-def test_what_always_holds_is_found(line: str) -> None:
+def test_an_assertion_that_always_holds_is_found(line: str) -> None:
     [node] = ast.parse(line).body
     assert isinstance(node, ast.Assert)
     assert always_holds(node.test)
@@ -197,7 +197,7 @@ def test_what_always_holds_is_found(line: str) -> None:
     ["assert x", "assert [x for x in y if x]", "assert not [x for x in y]", "assert x == [1]",
      "assert all(x for x in y)", "assert x in (1, 2)", "assert len(x) >= 1", "assert x or y"],
 )  # fmt: skip
-def test_what_may_fail_is_left_alone(line: str) -> None:
+def test_an_assertion_that_may_fail_is_left_alone(line: str) -> None:
     [node] = ast.parse(line).body
     assert isinstance(node, ast.Assert)
     assert not always_holds(node.test)

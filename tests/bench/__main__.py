@@ -29,7 +29,7 @@ def _measures() -> dict[str, Measure]:
 
 
 def main() -> int:
-    """Measure what was asked for; return 1 when a goal was missed."""
+    """Run the chosen measurements; return 1 if a goal was missed."""
     measures = _measures()
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(measures)}; none: all")

@@ -1,4 +1,4 @@
-"""What an idle room costs: nothing changes on any machine."""
+"""The cost of an idle room: nothing changes on any machine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the real probe costs a host, and how soon a change is at the desk."""
+"""The cost of the real probe to a host, and how soon a change reaches the desk."""
 
 import asyncio
 import json

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A number and what it should hold.
+    """A measured number and its goal.
 
     Attributes:
-        goal: None where the number is only told.
+        goal: None: the number is only printed.
         better: Whether it should stay below the goal, or above.
     """
 

@@ -101,7 +101,9 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert "there is nothing to undo" in nothing.err
 
 
-def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, one: Eval) -> None:
+def test_a_destructive_action_needs_its_words_and_yes_does_not_replace_them(
+    home: Home, one: Eval
+) -> None:
     words = ("act", "drain", "turns")
     assert home.run(*words, "--yes").status == 4
     wrong = home.run(*words, "--confirm", "turn")
@@ -236,7 +238,7 @@ def test_one_gesture_on_all_tasks_a_process_a_machine_a_model(home: Home, one: E
     assert one.task("turns")["paused_models"] == []
 
 
-def test_what_is_left_out_is_named(home: Home, one: Eval) -> None:
+def test_left_out_targets_are_named(home: Home, one: Eval) -> None:
     ran = home.run("act", "release", "here:", "--dry-run")
     assert ran.status == 0
     assert f"skipped 1: the process is not set to stay alive\n  here {one.pid}\n" in ran.out

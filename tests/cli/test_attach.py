@@ -29,7 +29,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 
 @pytest.mark.slow
-def test_a_display_is_shown_here_and_told_where_there_is_no_terminal(here: Home) -> None:
+def test_a_display_is_shown_here_and_only_named_without_a_terminal(here: Home) -> None:
     ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json",
                    timeout=90)  # fmt: skip
     assert ran.json["state"] == "success"

@@ -17,7 +17,7 @@ from tests.support.commands import EVALROOM, Home, machine
         (("runs",), "<&- >&- 2>&-", 0, ""),
     ],
 )
-def test_a_closed_descriptor_is_no_crash(
+def test_a_closed_descriptor_is_not_a_crash(
     tmp_path: Path, words: tuple[str, ...], closed: str, status: int, says: str
 ) -> None:
     home = Home(tmp_path)

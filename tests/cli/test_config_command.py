@@ -8,7 +8,7 @@ from core.config.file import check_config
 from tests.support.commands import Home
 
 
-def test_path_is_told_whether_it_is_there_or_not(
+def test_path_is_printed_whether_it_exists_or_not(
     here: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", "path"]) == 0
@@ -59,7 +59,7 @@ def test_a_config_that_others_can_write_is_refused(home: Home) -> None:
     assert "chmod go-w" in ran.err
 
 
-def test_a_named_config_that_is_not_there_is_told(home: Home) -> None:
+def test_a_named_config_that_is_not_there_is_reported(home: Home) -> None:
     ran = home.run("--config", "none.toml", "status", "--json")
     assert ran.status == 1
     assert "there is no config file none.toml" in ran.json["error"]["message"]

@@ -121,7 +121,7 @@ async def test_another_answer_and_the_end_of_the_input_are_a_no(
         await answered(keyboard, keys, words)
 
 
-async def test_what_was_typed_before_the_question_is_no_answer(keyboard: int) -> None:
+async def test_text_typed_before_the_question_is_not_an_answer(keyboard: int) -> None:
     os.write(keyboard, b"y\n")
     await until(lambda: select.select([sys.stdin], [], [], 0)[0], "the terminal took it in")
     with pytest.raises(NotConfirmed):

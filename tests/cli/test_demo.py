@@ -89,7 +89,7 @@ def test_an_interrupt_ends_the_eval_and_leaves_nothing(
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_an_eval_that_is_killed_is_no_success(home: Home, place: Path) -> None:
+def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> None:
     child = home.start("demo", "--seconds", "100", err=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stderr is not None

@@ -59,7 +59,7 @@ def test_a_crash_without_a_place_for_its_file_is_still_a_sentence(
     assert "the crash report could not be written" in capsys.readouterr().err
 
 
-def test_an_error_inside_groups_is_the_one_that_is_told(
+def test_an_error_inside_groups_is_the_one_that_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inner = LinkRefused(MachineName("m"), "no shell there", "look")
@@ -96,7 +96,7 @@ def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
-def test_a_pipe_whose_reader_went_away_is_no_error(home: Home, words: str) -> None:
+def test_a_pipe_whose_reader_went_away_is_not_an_error(home: Home, words: str) -> None:
     home.watch_here(home.folder / "d")
     reader, writer = os.pipe()
     os.close(reader)

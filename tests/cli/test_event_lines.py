@@ -1,4 +1,4 @@
-"""What a watch remembers so that it says nothing twice."""
+"""The memory of a watch, so that it prints nothing twice."""
 
 import tracemalloc
 

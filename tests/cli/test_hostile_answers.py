@@ -95,7 +95,7 @@ async def test_a_strict_parser_reads_the_json_of_every_answer(
             msgspec.json.decode(capsys.readouterr().out)
 
 
-def test_what_is_printed_is_made_harmless_once_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_text_is_made_harmless_once_more(capsys: pytest.CaptureFixture[str]) -> None:
     print_lines(["harmless · 漢字", "\x1b[2J\u202e\x9b\r"])
     print_error(RequestFailed("\x1b]52;c;x\x07", status=None), as_json=False)
     said = capsys.readouterr()
@@ -103,7 +103,9 @@ def test_what_is_printed_is_made_harmless_once_more(capsys: pytest.CaptureFixtur
     assert said.err == "evalroom: ␛]52;c;x␇\n"
 
 
-async def test_a_sample_is_told_in_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_sample_is_described_in_words_for_people(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     activity = {"type": "tool", "detail": "bash", "started_at": NOW + 50.0}
     row = {"sample_id": 1, "status": "running", "started_at": NOW, "total_time": 62.0}
     told: dict[str, Any] = {

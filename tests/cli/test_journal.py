@@ -85,7 +85,7 @@ def test_a_history_of_before_orders_has_none_and_is_left_as_it_is(
     assert database(here).read_bytes() == before
 
 
-def test_a_history_that_is_none_is_an_error_and_is_left_as_it_is(
+def test_a_file_that_is_not_a_history_is_an_error_and_is_left_as_it_is(
     here: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database(here).parent.mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_orders_are_found_by_each_option(here: Home, capsys: pytest.CaptureFixtu
         assert ids(capsys) == found, words
 
 
-def test_an_order_is_told_with_all_that_is_known_of_it(
+def test_an_order_is_printed_with_all_its_details(
     here: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(here, given(), ["a"])
@@ -156,7 +156,7 @@ def test_an_order_is_told_with_all_that_is_known_of_it(
         ["one", "two"],
     ],
 )
-def test_wrong_words_are_told_and_exit_2(
+def test_wrong_words_are_reported_and_exit_2(
     here: Home, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     del here
@@ -187,7 +187,7 @@ def test_a_hostile_order_is_printed_harmless(
     assert all(char.isprintable() for char in said.replace("\n", ""))
     assert main(["journal", "--json"]) == 0
     [told] = json.loads(capsys.readouterr().out)["orders"]
-    assert told["sample_id"] == HOSTILE
+    assert told["sample_id"] == HOSTILE.replace("\ud800", "\ufffd")  # jq reads it too
 
 
 def test_it_is_read_while_an_evalroom_writes_and_makes_no_link(home: Home) -> None:

@@ -49,7 +49,7 @@ def test_the_plan_is_json_too_with_set_and_standard_input(home: Home) -> None:
     assert len({each["run_id"] for each in plans}) == 4
 
 
-def test_a_wrong_spec_is_told_with_its_line_and_ends_with_an_error(home: Home) -> None:
+def test_a_wrong_spec_is_reported_with_its_line_and_ends_with_an_error(home: Home) -> None:
     (home.folder / "s.toml").write_text(SMOKE + "epoch = 3\n")
     ran = home.run("launch", "s.toml", "--dry-run", "--json")
     assert ran.status == 1
@@ -64,7 +64,7 @@ def test_what_happens_on_an_error_is_asked_for(home: Home) -> None:
     assert '"stop": the first failed sample ends the task' in ran.err
 
 
-def test_a_machine_that_is_none_is_told(home: Home) -> None:
+def test_a_machine_that_the_config_lacks_is_reported(home: Home) -> None:
     (home.folder / "s.toml").write_text(SMOKE.replace('"local"', '"locl"'))
     ran = home.run("launch", "s.toml", "--dry-run")
     assert 'did you mean "local"?' in ran.err

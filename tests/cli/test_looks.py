@@ -1,4 +1,4 @@
-"""One look at real evals, as a program sees it: Inspect's own rows, with what is ours beside."""
+"""One poll of real evals, as a program sees it: Inspect's own rows with evalroom's fields."""
 
 import json
 import os
@@ -18,7 +18,7 @@ CLOCKS = {"tokens_per_second", "total_time", "as_of"}
 
 
 def still(row: dict[str, Any], *without: str) -> dict[str, Any]:
-    """A row without what moves, and without what is named."""
+    """A row without the fields that change, and without the named ones."""
     return {key: value for key, value in row.items() if key not in {*CLOCKS, *OURS, *without}}
 
 

@@ -56,7 +56,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
         (("nope",), 2, "no machine is called nope"),
     ],
 )
-def test_what_can_not_be_looked_at_is_told(
+def test_a_machine_that_can_not_be_checked_is_reported(
     home: Home, words: tuple[str, ...], status: int, says: str
 ) -> None:
     ran = home.run("machines", "check", *words)

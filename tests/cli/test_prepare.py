@@ -38,7 +38,7 @@ def test_nothing_is_fetched_without_a_yes_or_where_nothing_may_be_changed(far: H
     assert not (far.folder / ".evalroom").exists()
 
 
-def test_a_machine_that_is_not_reached_a_secret_that_is_not_kept_and_wrong_words_are_told(
+def test_a_machine_that_is_not_reached_a_secret_that_is_not_kept_and_wrong_words_are_reported(
     far: Home,
 ) -> None:
     prepare = ("machines", "prepare")

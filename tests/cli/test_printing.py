@@ -88,7 +88,7 @@ def test_a_warning_of_a_gpu_tool_is_printed_beside_its_gpus() -> None:
     assert "  warning nvidia-smi warns (exit 14)" in lines
 
 
-def test_a_python_without_inspect_is_told_with_what_to_do() -> None:
+def test_a_python_without_inspect_is_reported_with_what_to_do() -> None:
     lacks = InspectFound(state=ToolState.ABSENT, error="this Python has no inspect_ai")
     fleet = fleet_after(named(), link(), facts(inspect=lacks))
     [line] = [each for each in machine_lines(fleet.machines[H1]) if "inspect" in each]

@@ -1,4 +1,4 @@
-"""What libraries log and warn of never reaches the terminal, whatever evalroom does."""
+"""Log lines and warnings of libraries never reach the terminal."""
 
 import os
 import subprocess

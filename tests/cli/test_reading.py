@@ -1,4 +1,4 @@
-"""An answer that is none, as the headless commands tell it: what it was, and what to do."""
+"""A bad answer of an eval, as headless commands report it: what it was, and what to do."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ async def ask(desk: Any, part: str) -> None:
         ("store", "0.3.265"),
     ],
 )
-async def test_an_old_inspect_is_told_with_the_upgrade_of_its_own_python(
+async def test_an_old_inspect_is_reported_with_the_upgrade_of_its_own_python(
     part: str, first: str
 ) -> None:
     with pytest.raises(Unsupported) as found:
@@ -68,7 +68,7 @@ async def test_an_old_inspect_is_told_with_the_upgrade_of_its_own_python(
     assert f"'{PYTHON}' -m pip install -U 'inspect-ai>={first}'" in found.value.advice
 
 
-async def test_a_sample_that_is_not_there_is_told_with_where_to_look() -> None:
+async def test_a_sample_that_is_not_there_is_reported_with_where_to_look() -> None:
     with pytest.raises(NotThere, match="sample 9") as found:
         await ask(Refusing(404, b'{"error":"sample 9 (epoch 1) not found"}'), "events")
     assert found.value.advice == "see: evalroom samples h100-1:t1 --all"
@@ -82,7 +82,7 @@ async def test_a_sample_that_is_not_there_is_told_with_where_to_look() -> None:
         (None, b"", "no answer in 15 s", RequestFailed, "no answer in 15 s"),
     ],
 )
-async def test_other_refusals_are_told_as_what_they_are(
+async def test_other_refusals_are_reported_as_what_they_are(
     status: int | None, body: bytes, error: str | None, wanted: type[RequestFailed], says: str
 ) -> None:
     with pytest.raises(wanted, match=says) as found:

@@ -130,7 +130,7 @@ def test_a_recording_plays_in_the_room(home: Home) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "no event\n"])
-def test_a_recording_that_can_not_be_read_is_told_and_no_room_opens(
+def test_a_recording_that_can_not_be_read_is_reported_and_no_room_opens(
     home: Home, content: str | None
 ) -> None:
     file = home.folder / "record.jsonl"

@@ -1,4 +1,4 @@
-"""A run as lines for people, and what it printed."""
+"""A run as lines for people, and its output."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -53,7 +53,7 @@ def test_the_causes_of_errors_are_printed_with_the_command_that_shows_one_of_eac
     assert "\x1b" not in told
 
 
-def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> None:
+def test_the_output_is_named_only_if_the_run_started() -> None:
     started = run(2, RunState.ERROR, logs=(), started_at=1.0)
     assert f"evalroom output {started.id}" in "\n".join(why_lines(started))
     assert list(why_lines(run(3, RunState.ERROR, logs=(), started_at=None))) == []
@@ -92,7 +92,7 @@ async def test_a_screen_is_printed_once_and_never_followed(
     assert f"evalroom attach {known.id}" in refused.value.advice
 
 
-async def test_what_printed_nothing_says_so_beside_the_answer(
+async def test_a_run_without_output_says_so_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     known = run(6, RunState.ERROR, logs=())

@@ -57,7 +57,7 @@ def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Ho
     assert not _kept(home).exists()
 
 
-def test_what_no_variable_can_hold_is_refused(home: Home) -> None:
+def test_a_value_that_no_variable_can_hold_is_refused(home: Home) -> None:
     for value, why in ((b"", "is empty"), (b"\xff", "not UTF-8"), (b"a\0b", "NUL"),
                        (b"x" * 70_000, "longer than 64 KiB")):  # fmt: skip
         told = _set(home, "A_KEY", value)

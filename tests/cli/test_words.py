@@ -44,7 +44,7 @@ def test_global_options_come_before_the_command() -> None:
         ["status", "--jsn"],
     ],
 )
-def test_wrong_words_are_told_in_a_sentence_and_exit_2(
+def test_wrong_words_are_reported_in_a_sentence_and_exit_2(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv) == 2
@@ -79,13 +79,13 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert name in said
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("evalroom 0.")
 
 
 @pytest.mark.parametrize("argv", [[], ["replay", "some-file"]])
-def test_the_room_without_a_terminal_is_told(home: Home, argv: list[str]) -> None:
+def test_the_room_without_a_terminal_is_reported(home: Home, argv: list[str]) -> None:
     ran = home.run(*argv)
     assert ran.status == 2
     assert "needs a terminal" in ran.err

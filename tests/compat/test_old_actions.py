@@ -1,4 +1,4 @@
-"""What an older Inspect lacks is said, with the version that brings it; nothing is half applied."""
+"""Lacks of an older Inspect are reported with the version that helps; nothing is half applied."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,7 @@ LACKS: Mapping[str, Mapping[str, str]] = {
         "idle": "knob stream_idle_timeout",
     },
 }  # fmt: skip
-"""By version: what it can't do, and what the refusal names."""
+"""By version: an action that it can't do, and the words of the refusal."""
 
 
 @pytest.fixture(
@@ -53,7 +53,7 @@ def version(request: pytest.FixtureRequest) -> str:
     return found
 
 
-async def test_what_it_lacks_is_unavailable_and_what_it_has_works(
+async def test_missing_features_are_unavailable_and_the_others_work(
     version: str, evals: Evals
 ) -> None:
     one = evals.start(

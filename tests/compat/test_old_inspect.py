@@ -194,7 +194,7 @@ async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
         assert found.has("tasks")
 
 
-async def test_an_ended_eval_of_an_old_inspect_is_told_from_its_log(
+async def test_an_ended_eval_of_an_old_inspect_is_described_from_its_log(
     version: str, evals: Evals
 ) -> None:
     one = evals.start(

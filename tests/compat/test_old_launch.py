@@ -1,4 +1,4 @@
-"""An old Inspect on a machine is told before a launch, with what it can't do."""
+"""An old Inspect on a machine is reported before a launch, with its limits."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.execu
         ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task"),
     ],
 )
-async def test_what_an_old_inspect_can_not_do_is_told(
+async def test_the_limits_of_an_old_inspect_are_reported(
     tmp_path: Path, version: str, says: str
 ) -> None:
     made = plan(spec(text=of("evalroom/smoke") + f'python = "{python_with(version)}"\n'))

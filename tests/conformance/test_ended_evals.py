@@ -1,4 +1,4 @@
-"""Ended evals are told from their logs: numbers, causes, and each sample, as Inspect reads them."""
+"""Ended evals are described from their logs: numbers, causes and samples, as Inspect reads them."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.support.evals import Evals
 pytestmark = pytest.mark.timeout(240)
 
 
-async def test_an_ended_eval_is_told_from_its_log_and_its_samples_can_be_read(
+async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_read(
     evals: Evals,
 ) -> None:
     one = evals.start(

@@ -1,4 +1,4 @@
-"""The shared evals are what the tests that read them take for granted."""
+"""The shared evals are as the tests that read them expect."""
 
 import os
 

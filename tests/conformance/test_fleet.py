@@ -1,4 +1,4 @@
-"""What the desk knows of an eval is what `inspect ctl ... --json` says of it."""
+"""The desk knows the same of an eval as `inspect ctl ... --json` prints."""
 
 import asyncio
 import dataclasses

@@ -26,7 +26,7 @@ HAS: Sequence[str | int] = ("a", "a1", "a2", "arr[0]", "arr0", "b*", "[", 7, "q/
         (["a", "a", "a1"], [], 2),
     ],
 )
-def test_patterns_are_told_from_ids_and_equal_ids_count_once(
+def test_patterns_differ_from_ids_and_equal_ids_count_once(
     ids: list[str | int], patterns: list[str], most: int | None
 ) -> None:
     assert list(sample_patterns(ids)) == patterns

@@ -42,7 +42,7 @@ class Watched:
         self._news = asyncio.Event()
 
     def hear(self, heard: Heard) -> None:
-        """Take in what the connection says; look where the fleet then wants."""
+        """Fold the connection's frames; then poll as the fleet needs."""
         at = float(len(self.events))
         if isinstance(heard, Frame):
             self.frames.append(heard)

@@ -1,4 +1,4 @@
-"""What an Inspect can do, what it has not got, and the equivalent command in a real shell."""
+"""Features of an Inspect, its lacks, and the equivalent command in a real shell."""
 
 import asyncio
 import json
@@ -46,7 +46,9 @@ async def test_this_inspect_has_all_that_is_known_to_be_brought(parked_eval: Eva
     assert found.takes("cancel task", "dry_run")
 
 
-async def test_what_is_not_there_is_told_from_what_an_old_inspect_lacks(parked_eval: Eval) -> None:
+async def test_a_missing_thing_differs_from_a_route_that_an_old_inspect_lacks(
+    parked_eval: Eval,
+) -> None:
     row = parked_eval.tasks()[0]
     missing = SampleKey(task_of(parked_eval, row), "no such sample", 1)
     with pytest.raises(NotThere, match="no such sample"):

@@ -35,7 +35,7 @@ def test_an_event_comes_back_from_its_line_as_it_was(kind: type[Event]) -> None:
     "line",
     ["", "[]", "{", '{"v": 2}', '{"v": 1, "event": "Nothing"}', '{"v": 1, "event": "LinkHeard"}'],
 )
-def test_a_line_that_is_no_event_is_refused_with_one_kind_of_error(line: str) -> None:
+def test_a_line_that_is_not_an_event_is_refused_with_one_kind_of_error(line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         event_of(line)
 

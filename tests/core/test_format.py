@@ -104,7 +104,7 @@ def test_sizes_are_binary(value: float, text: str) -> None:
     assert fmt.size(value) == text
 
 
-def test_what_is_unknown_is_empty_and_what_is_nothing_is_zero() -> None:
+def test_an_unknown_value_is_empty_and_nothing_is_zero() -> None:
     assert count_cell(None) == ()
     assert count_cell(math.nan) == ()
     assert count_cell(0) != ()

@@ -1,4 +1,4 @@
-"""Answers of programs are found in whatever is printed around them, and half of one is none."""
+"""Answers of programs are found among other output, and half an answer is ignored."""
 
 import json
 
@@ -39,7 +39,7 @@ def read(output: bytes, *, piece: int = 1 << 20, most: int = 4096) -> object:
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
 @pytest.mark.parametrize("before", NOISE, ids=ascii)
-def test_noise_around_an_answer_is_no_part_of_it(before: str, value: object) -> None:
+def test_noise_around_an_answer_is_not_a_part_of_it(before: str, value: object) -> None:
     for after in NOISE:
         output = f"{before}{answer_line(value)}{after}"
         assert read(output.encode()) == read(output.encode(), piece=7) == value, after

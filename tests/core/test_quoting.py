@@ -49,13 +49,13 @@ def test_any_words_arrive_as_they_are(shell: str, many: list[str]) -> None:
 
 
 @pytest.mark.parametrize("word", ["\0", "a\0b", "\ud800"])
-def test_what_no_word_can_hold_is_refused(word: str) -> None:
+def test_a_name_that_no_word_can_hold_is_refused(word: str) -> None:
     with pytest.raises(UsageWrong):
         quoted(word)
 
 
 @pytest.mark.parametrize("path", ["", "-c", "--help"])
-def test_what_is_no_program_is_refused(path: str) -> None:
+def test_a_word_that_is_not_a_program_is_refused(path: str) -> None:
     with pytest.raises(UsageWrong):
         program_word(path)
 
@@ -93,9 +93,7 @@ def test_frames_come_whole_wherever_they_are_cut(many: list[Frame], cuts: list[i
     size=st.integers(1, 40),
     step=st.integers(1, 64),
 )
-def test_what_the_probe_writes_in_parts_is_put_together(
-    kind: str, body: bytes, size: int, step: int
-) -> None:
+def test_an_answer_in_parts_is_put_together(kind: str, body: bytes, size: int, step: int) -> None:
     module: Any = import_module("ssh.shipped.probe.frames")
     before = module.MAX_PART_BYTES
     module.MAX_PART_BYTES = size

@@ -1,4 +1,4 @@
-"""A signal calls whoever is connected, also where they disconnect meanwhile."""
+"""A signal calls all connected functions, even if one disconnects meanwhile."""
 
 from collections.abc import Callable
 

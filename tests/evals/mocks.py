@@ -1,5 +1,5 @@
 # ruff: noqa: A002, ARG002, B008, PLR0917 - Inspect calls by these names
-"""A model made up for tests: it waits, calls tools when told to, and names its token usage.
+"""A mock model for tests: it waits, calls tools when asked to, and names its token usage.
 
 Works with every Inspect from 0.3.246 on; without a usage Inspect would fetch a tokenizer.
 """

@@ -49,7 +49,7 @@ def orders_in(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("moment", ["intent", "sent", "answered"])
-async def test_a_killed_evalrooms_order_is_told_and_resolved_once(
+async def test_a_killed_evalrooms_order_is_reported_and_resolved_once(
     tmp_path: Path, one: Eval, moment: str
 ) -> None:
     """Killed as its intent is on disk; while the eval has the order; with the answer in hand."""

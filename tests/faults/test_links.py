@@ -1,4 +1,4 @@
-"""Links that break: what is said, and how they come back."""
+"""Links that break: the messages, and how the links come back."""
 
 import asyncio
 import signal
@@ -111,7 +111,7 @@ async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
         await heard.hello()
 
 
-async def test_nobody_listening_is_told_from_an_unknown_name(tmp_path: Path) -> None:
+async def test_a_closed_port_differs_from_an_unknown_name(tmp_path: Path) -> None:
     machine = MachineConfig(
         name=MachineName("m"), host="127.0.0.1", port=free_port(), ssh_config="none"
     )

@@ -1,4 +1,4 @@
-"""What answers over there is no probe of ours: the link says so, tries again, nothing breaks."""
+"""Something else answers in place of the probe: the link says so and tries again."""
 
 import asyncio
 import math
@@ -44,7 +44,7 @@ def open_files() -> int:
 
 
 @pytest.mark.parametrize("name", WRONG)
-async def test_a_probe_that_is_none_is_told_and_tried_again(name: str, tmp_path: Path) -> None:
+async def test_a_false_probe_is_reported_and_tried_again(name: str, tmp_path: Path) -> None:
     async with hearing(connection(tmp_path, WRONG[name])) as heard:
         await heard.until(lambda: heard.state is LinkState.DOWN, 30)
         link = heard.links[-1]

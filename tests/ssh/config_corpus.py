@@ -1,4 +1,4 @@
-"""A corpus of ssh_config files: what people write, and what is easily read wrongly.
+"""A corpus of ssh_config files: common ones, and ones that are easily misread.
 
 `@/` in a text stands for the folder of the case.
 """
@@ -50,7 +50,7 @@ CASES: Mapping[str, Case] = {
     # Host
     "stars": Case("Host *\n Port 1\nHost a*\n User u\n", "abc"),
     "question marks": Case("Host ?\n Port 1\nHost ??\n User u\n", "ab"),
-    "brackets are no wildcard": Case("Host [ab]\n Port 1\nHost *\n Port 2\n"),
+    "brackets are not wildcards": Case("Host [ab]\n Port 1\nHost *\n Port 2\n"),
     "a dot is a dot": Case("Host a.c\n Port 1\n", "abc"),
     "negation": Case("Host * !a\n Port 9\nHost ? !b*\n User q\n"),
     "negation first": Case("Host !b *\n Port 9\n", "b"),

@@ -145,7 +145,7 @@ exec(code)
 """A Python without a part of its standard library, such as Debian's python3-minimal."""
 
 
-async def test_a_python_without_its_whole_library_is_told_with_what_to_install(
+async def test_a_python_without_its_whole_library_is_reported_with_what_to_install(
     tmp_path: Path,
 ) -> None:
     python = tmp_path / "python3"

@@ -1,4 +1,4 @@
-"""Every error of the library and the system has a meaning of ours."""
+"""Every error of the library and the system becomes an error of evalroom."""
 
 import errno
 import inspect as introspection
@@ -39,7 +39,7 @@ def test_each_error_of_asyncssh_is_translated(error: type[BaseException]) -> Non
         (TimeoutError(), LinkLost),
     ],
 )
-def test_what_may_pass_is_told_from_what_needs_a_person(
+def test_a_passing_failure_differs_from_one_that_needs_a_person(
     error: Exception, ours: type[MachineError]
 ) -> None:
     assert type(machine_error(M, error)) is ours
@@ -49,11 +49,11 @@ def test_what_may_pass_is_told_from_what_needs_a_person(
     assert caught.value.message
 
 
-def test_a_port_where_nobody_listens_is_told_with_what_to_do() -> None:
+def test_a_port_where_nobody_listens_is_reported_with_what_to_do() -> None:
     error = machine_error(M, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
     assert f"check `port` of {M} in the config" in error.advice
 
 
-def test_what_a_server_says_is_harmless_in_our_words() -> None:
+def test_text_of_a_server_is_harmless_in_our_words() -> None:
     error = machine_error(M, asyncssh.PermissionDenied("\x1b]52;c;AAAA\x07"))
     assert "\x1b" not in error.message

@@ -86,7 +86,7 @@ async def test_a_shell_that_ends_at_once_is_quoted(program: Late) -> None:
     await reading
 
 
-async def test_a_job_without_an_answer_is_told_with_its_last_words() -> None:
+async def test_a_job_without_an_answer_is_reported_with_its_last_words() -> None:
     link = cast("Link", Late(error=b"MemoryError\n", starts=True))
     job = Job(program="launcher", verb="list")
     with pytest.raises(RequestFailed, match="ended without an answer: MemoryError"):

@@ -1,4 +1,4 @@
-"""The probe and its children never outlive the link: none is left, whatever happens."""
+"""The probe and its children never outlive the link."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A request whose bytes never left is told from one that may have arrived."""
+"""A request whose bytes never left differs from one that may have arrived."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What a person runs where a link's own ssh must ask, by ssh's own reading of its words."""
+"""The command that a person runs if a link's ssh must ask, as ssh itself reads it."""
 
 from pathlib import Path
 

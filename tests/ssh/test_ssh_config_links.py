@@ -1,4 +1,4 @@
-"""Links that follow ssh_config: the right host, jump hosts, a ProxyCommand, what is refused."""
+"""Links that follow ssh_config: the right host, jump hosts, a ProxyCommand, refusals."""
 
 import asyncio
 import os

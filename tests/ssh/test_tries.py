@@ -1,4 +1,4 @@
-"""Tries to link a machine: what is judged by progress, and how long the pauses are."""
+"""Tries to link a machine: progress counts, and how long the pauses are."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from core.model.machine import LinkState
 from core.ports import Heard
 from ssh.handshake import CHUNK_BYTES, ErrorTail, compressed, start_python
 from ssh.link_supervisor import LinkSupervisor
-from ssh.links.link import Link
+from ssh.links.link import Link, LinkFactory
 from ssh.probe_session import ProbeOptions, probe_source
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of
@@ -117,7 +117,7 @@ async def test_a_program_that_stops_arriving_is_given_up_as_silent(
 
 
 @pytest.mark.parametrize(("noise", "said"), [(b"x" * 70_000, "over 1 MiB"), (b"x", "no data")])
-async def test_noise_in_place_of_marks_is_no_progress(
+async def test_noise_in_place_of_marks_is_not_progress(
     noise: bytes, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ssh.handshake.CHUNK_TIMEOUT_S", 0.5)
@@ -142,6 +142,16 @@ async def test_a_link_without_any_data_is_called_silent_and_blames_no_rc_file(
     assert lost.value.advice == ""
 
 
+def always(link: Link) -> LinkFactory:
+    """Return a factory that makes this link."""
+
+    def make_link(*, interactive: bool) -> Link:
+        del interactive
+        return link
+
+    return make_link
+
+
 async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the first pauses between tries over the link, as seconds of the first pause."""
     unit = 0.02
@@ -154,12 +164,8 @@ async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) 
         if isinstance(heard, LinkChanged) and heard.retry_at is not None:
             found.append((heard.retry_at - heard.at) / unit)
 
-    def make_link(*, interactive: bool) -> Link:
-        del interactive
-        return link
-
     running = asyncio.create_task(
-        LinkSupervisor(M, address="m", make_link=make_link, options=OPTIONS).run(hear)
+        LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS).run(hear)
     )
     try:
         await until(lambda: len(found) >= count, f"{count} pauses", every=0.01)
@@ -177,7 +183,7 @@ async def test_tries_without_a_hello_back_off_however_long_each_takes(
     assert pauses[5] > 32 * 0.65
 
 
-async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_told(
+async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = Halting(fails=lambda: LinkLost(M, "no", is_silent=True))
@@ -187,14 +193,12 @@ async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_told(
 
 
 @pytest.mark.parametrize("kind", [LinkRefused, HostKeyRefused])
-async def test_what_is_refused_at_the_first_try_waits_for_the_operator(
+async def test_a_link_refused_at_the_first_try_waits_for_the_operator(
     kind: type[MachineError],
 ) -> None:
     heard: list[Heard] = []
     link = Halting(fails=lambda: kind(M, "no"))
-    supervisor = LinkSupervisor(
-        M, address="m", make_link=lambda *, interactive: link, options=OPTIONS,  # noqa: ARG005
-    )  # fmt: skip
+    supervisor = LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS)
     running = asyncio.create_task(supervisor.run(heard.append))
     try:
         await until(lambda: len(heard) > 1, "it is refused")

@@ -1,4 +1,4 @@
-"""Host keys: unknown, changed, revoked; known in files of ours and of the user's."""
+"""Host keys: unknown, changed, revoked; in evalroom's known_hosts and in the user's."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -99,9 +99,7 @@ async def test_the_users_known_hosts_is_read_and_never_written(sshd: Sshd, tmp_p
     assert not own.exists()
 
 
-async def test_a_named_known_hosts_file_that_is_missing_is_no_trust(
-    sshd: Sshd, tmp_path: Path
-) -> None:
+async def test_a_missing_known_hosts_file_gives_no_trust(sshd: Sshd, tmp_path: Path) -> None:
     machine = replace(machine_of(sshd), known_hosts=str(tmp_path / "missing"))
     async with hearing(connection_of(machine, tmp_path / "own")) as heard:
         refused = await heard.link(LinkState.REFUSED)

@@ -44,7 +44,7 @@ async def test_a_fresh_file_is_marked_ours_and_is_the_operators_alone(path: Path
     raw.close()
 
 
-async def test_what_was_written_is_there_at_the_next_start(path: Path) -> None:
+async def test_written_orders_are_there_at_the_next_start(path: Path) -> None:
     async with Database.at(path) as database:
         await database.write(add_task)
     async with Database.at(path) as database:
@@ -258,7 +258,7 @@ async def test_a_cancelled_write_leaves_no_transaction_behind(path: Path) -> Non
         assert await names(database) == ["slow", "t"]
 
 
-async def test_closing_twice_and_using_it_afterwards_is_told(path: Path) -> None:
+async def test_closing_twice_and_using_it_afterwards_is_reported(path: Path) -> None:
     async with Database.at(path) as database:
         await database.close()
         with pytest.raises(StorageError, match="is closed"):
@@ -315,17 +315,17 @@ async def killed_at_any_moment(path: Path, rounds: int) -> None:
         assert [row["pid"] for row in rows] == list(range(len(rows)))
 
 
-async def test_what_was_acknowledged_survives_being_killed(path: Path) -> None:
+async def test_acknowledged_writes_survive_a_kill(path: Path) -> None:
     await killed_at_any_moment(path, 3)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_what_was_acknowledged_survives_being_killed_many_times(path: Path) -> None:
+async def test_acknowledged_writes_survive_many_kills(path: Path) -> None:
     await killed_at_any_moment(path, 60)
 
 
-def test_a_networks_file_system_is_told_from_a_local_one(tmp_path: Path) -> None:
+def test_a_network_file_system_differs_from_a_local_one(tmp_path: Path) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text(
         "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"

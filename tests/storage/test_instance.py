@@ -54,7 +54,7 @@ def test_without_proc_ps_says_when_a_process_began(
     assert start_of(0, tmp_path) is None
 
 
-def test_where_a_start_is_not_told_the_pid_alone_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_known_start_the_pid_alone_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     here = replace(this_instance(), boot="", start="")
     assert is_alive(here, here) is True
     told: list[str | None] = []

@@ -71,7 +71,7 @@ SAMPLES_OF_EVENTS: tuple[Event, ...] = (
 )
 
 
-async def test_what_is_kept_comes_back_as_it_was(path: Path) -> None:
+async def test_stored_events_come_back_unchanged(path: Path) -> None:
     async with Database.at(path) as database:
         await journal(database, SetClock()).keep(SAMPLES_OF_EVENTS)
         kept = await stored_events(database)
@@ -99,7 +99,7 @@ async def test_the_pulse_is_not_kept(path: Path) -> None:
         assert not await stored_events(database)
 
 
-def test_a_look_that_shows_nothing_new_is_no_news() -> None:
+def test_a_look_that_shows_nothing_new_is_not_news() -> None:
     events = EventFilter()
     assert events.changed_part(tasks(1)) == tasks(1, replace(ROW, raw=b""))
     more = replace(ROW, total_tokens=5, samples=TaskCounts(total=4, completed=1))
@@ -108,7 +108,7 @@ def test_a_look_that_shows_nothing_new_is_no_news() -> None:
     assert events.changed_part(tasks(4, replace(more, eval_id="e2", attempts=2))) is None
 
 
-def test_a_link_that_fails_again_as_before_is_no_news() -> None:
+def test_a_link_that_fails_again_as_before_is_not_news() -> None:
     events = EventFilter()
     down = LinkChanged(at=1, machine=M, state=LinkState.DOWN, reason="no route")
     trying = LinkChanged(at=2, machine=M, state=LinkState.CONNECTING)
@@ -118,7 +118,7 @@ def test_a_link_that_fails_again_as_before_is_no_news() -> None:
     assert events.changed_part(replace(down, at=4.0, reason="refused")) is not None
 
 
-def test_what_was_known_of_an_ended_process_is_forgotten() -> None:
+def test_the_state_of_an_ended_process_is_forgotten() -> None:
     events = EventFilter()
     events.changed_part(tasks(1))
     events.changed_part(ProcessGone(at=2, process=P))

@@ -1,4 +1,4 @@
-"""What an evalroom that died left open, as the next one starts: over a real journal."""
+"""Open orders of an evalroom that died, at the start of the next one, over a real journal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +54,7 @@ def acting(desk: Desk, database: Database | None) -> ActionService:
     return ActionService(desk, instance=HERE, store=book, post=desk.post)
 
 
-async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
+async def test_an_unknown_outcome_is_reported_and_written(tmp_path: Path) -> None:
     async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
         journal = OrderJournal(database)
         await journal.intend([order(name, instance=DEAD) for name in ("left", "doubted", "done")])
@@ -73,7 +73,7 @@ async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_pa
         assert await acting(Desk(), database).take_up() == ()
 
 
-async def test_what_was_left_open_is_known_however_much_was_ordered_since(tmp_path: Path) -> None:
+async def test_open_orders_are_known_however_many_came_after_them(tmp_path: Path) -> None:
     async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
         journal = OrderJournal(database)
         since = [order(f"n{n}", at=10.0 + n, instance=HERE) for n in range(MAX_LOADED_ORDERS)]

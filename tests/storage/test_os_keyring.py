@@ -38,7 +38,7 @@ def _is_written(pids: Path) -> bool:
     return pids.exists() and pids.read_text().endswith("\n")
 
 
-async def test_what_it_says_of_its_failure_is_told_without_the_value() -> None:
+async def test_a_failure_of_the_keyring_is_reported_without_the_value() -> None:
     child = (sys.executable, "-c", SAYS.format("no room for sk-12345 and more"))
     with pytest.raises(StorageError) as told:
         await OsKeyring(child).set("A_KEY", "line\nsk-12345")
@@ -49,7 +49,7 @@ async def test_what_it_says_of_its_failure_is_told_without_the_value() -> None:
 @pytest.mark.parametrize(
     "backend", ["keyring.backends.fail.Keyring", "keyring.backends.null.Keyring"]
 )
-async def test_what_keeps_nothing_is_no_keyring(
+async def test_a_backend_that_stores_nothing_is_not_a_keyring(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", backend)

@@ -1,4 +1,4 @@
-"""What the history knows of the last hours is read for a new room, or without opening it."""
+"""The history of the last hours, read for a new room or for a command."""
 
 import sqlite3
 from dataclasses import replace

@@ -37,7 +37,7 @@ def test_folders_and_files_are_the_operators_alone(tmp_path: Path) -> None:
     assert mode(tmp_path / "a" / "view.json") == 0o600
 
 
-def test_what_others_may_read_is_closed(tmp_path: Path) -> None:
+def test_a_file_that_others_may_read_is_closed(tmp_path: Path) -> None:
     folder = tmp_path / "a"
     folder.mkdir(mode=0o755)
     (folder / "f").touch(mode=0o644)
@@ -101,7 +101,7 @@ def test_a_group_of_the_operator_alone_may_write(tmp_path: Path) -> None:
         refuse_if_others_write(file)
 
 
-def test_a_file_in_the_way_of_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_way_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     with pytest.raises(StorageError):
         private_folder(tmp_path / "a")

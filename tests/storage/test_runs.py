@@ -75,7 +75,7 @@ async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
     assert await runs.recent(1) == (replace(done, start="b-1"),)
 
 
-async def test_what_no_living_evalroom_starts_is_abandoned(database: Database) -> None:
+async def test_a_run_that_no_living_evalroom_starts_is_abandoned(database: Database) -> None:
     runs = SqliteRunStore(database, alive=alive)
     other = replace(HERE, pid=4)
     for name, of in (("mine", HERE), ("dead", DEAD), ("far", ELSEWHERE), ("living", other)):

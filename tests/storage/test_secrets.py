@@ -1,4 +1,4 @@
-"""Secrets: what is kept where, for whom, and what is refused."""
+"""Secrets: where they are stored, who can read them, and what is refused."""
 # ruff: noqa: ASYNC240 - files of a test
 
 import os
@@ -150,7 +150,7 @@ async def test_no_link_is_followed_and_no_pipe_waited_for(secrets: Secrets, file
 @pytest.mark.parametrize(
     "content", [b"", b'{"v": 1, "values": {"A": ["sk-1"]}', b'{"v": 9, "values": {}}', b"\xff"]
 )
-async def test_a_broken_file_is_told_without_what_is_in_it(
+async def test_a_broken_file_is_reported_without_its_content(
     secrets: Secrets, file: Path, content: bytes
 ) -> None:
     file.parent.mkdir(mode=0o700, parents=True)
@@ -181,7 +181,7 @@ def test_writers_at_the_same_time_lose_nothing(file: Path) -> None:
     assert len(read_secrets(file).values) == 20
 
 
-def test_what_a_killed_writer_left_is_gone_with_the_next(file: Path) -> None:
+def test_the_leftovers_of_a_killed_writer_go_with_the_next(file: Path) -> None:
     killed = (
         "import os, signal\nfrom pathlib import Path\nfrom storage import secret_file as s\n"
         "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -6,7 +6,7 @@ import pytest
 from storage.view_state import ViewState
 
 
-def test_what_was_saved_is_loaded_by_the_next_start(tmp_path: Path) -> None:
+def test_a_saved_view_is_loaded_by_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "state" / "view.json"
     assert ViewState(path).load() == {}
     assert ViewState(path).save({"pane": "tasks", "sort": ["errors", True]})
@@ -45,7 +45,7 @@ def test_the_same_view_is_written_once(tmp_path: Path) -> None:
     assert path.stat().st_ino == written
 
 
-def test_a_view_that_is_no_json_or_no_place_for_it_is_no_error(tmp_path: Path) -> None:
+def test_a_view_that_is_not_json_or_has_no_place_is_not_an_error(tmp_path: Path) -> None:
     assert not ViewState(tmp_path / "view.json").save({"a": object()})
     (tmp_path / "file").touch()
     assert not ViewState(tmp_path / "file" / "view.json").save({"a": 1})

@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 NAME = "smoke-vdmc2a9g"
 DISPLAY = "the display of an eval"
 ROOM = "evalroom/smoke"
-"""What the room shows of its run."""
+"""The room's view of its run."""
 
 
 @dataclass

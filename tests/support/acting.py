@@ -1,4 +1,4 @@
-"""The operator's hands over real evals."""
+"""Actions of an operator on real evals."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 
 
 class Acted:
-    """A desk that may change things, its hands, and all that left for the evals."""
+    """A desk that may change things, its actions, and every request that left for the evals."""
 
     def __init__(
         self, watched: Watched, acting: ActionService, book: Book, wire: list[Frame]
@@ -91,7 +91,7 @@ async def acting_on(
     read_only: bool = False,
     instance: Instance = HERE,
 ) -> AsyncGenerator[Acted]:
-    """Run a desk and its hands over machines for the block; `journal` in `book`'s place."""
+    """Run a desk and its actions over machines for the block; `journal` replaces `book`."""
     async with watching(machines, known_hosts, read_only=read_only) as watched:
         desk = watched.desk
         wire: list[Frame] = []
@@ -113,7 +113,7 @@ async def acting_on(
 async def acting_on_eval(
     one: Eval, *, runs: Sequence[str] = (), read_only: bool = False
 ) -> AsyncGenerator[Acted]:
-    """Run a desk and its hands over one eval of this computer."""
+    """Run a desk and its actions over one eval of this computer."""
     machine = this_computer(one.data_dir)
     known_hosts = one.folder / "known_hosts"
     async with acting_on([machine], known_hosts, runs=runs, read_only=read_only) as acted:

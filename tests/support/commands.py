@@ -16,7 +16,7 @@ EVALROOM = (sys.executable, "-m", "cli.main")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a run of evalroom said."""
+    """The output of a run of evalroom."""
 
     status: int
     out: str

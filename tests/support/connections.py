@@ -21,8 +21,8 @@ class FakeConnection:
 
     Args:
         machine: Whose it is.
-        heard: What it says as soon as it runs.
-        answer: What it answers to a request; by default it refuses all.
+        heard: Its first frames.
+        answer: Its answer to a request; by default it refuses all.
     """
 
     def __init__(self, machine: MachineName, *heard: Heard, answer: Answer | None = None) -> None:

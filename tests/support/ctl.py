@@ -15,7 +15,7 @@ from tests.support.evals import Eval, environment
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a command line said."""
+    """The output of a command line."""
 
     status: int
     out: str
@@ -54,7 +54,7 @@ class Ctl:
         return self._said[key]
 
     def run(self, one: Eval, *words: str) -> Said:
-        """Run it; return all that it said."""
+        """Run it; return its whole output."""
         asked = {
             "argv": ["ctl", *words, "--json"],
             "env": {"XDG_DATA_HOME": str(one.data_dir)},

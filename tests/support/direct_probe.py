@@ -16,7 +16,7 @@ from tests.support.waiting import wait_until
 
 
 class DirectProbe:
-    """A running probe and what it said."""
+    """A running probe and its frames."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.child = process
@@ -114,7 +114,7 @@ class DirectProbe:
         return True
 
     def looks(self, name: str) -> list[list[Any]]:
-        """The unchanged looks told in beats."""
+        """The unchanged reads that beats reported."""
         return [look for beat in self.of("beat") for look in beat.head["looks"] if look[2] == name]
 
     def _reader(self) -> None:

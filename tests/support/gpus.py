@@ -150,6 +150,6 @@ class Ran:
 
 
 def end(pid: int) -> None:
-    """Kill a process; one that is gone is no harm."""
+    """Kill a process; one that is gone does no harm."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -92,7 +92,7 @@ async def guided(
         Database.at(database) as opened,
     ):
         kept = Guides(opened, alive=lambda each, _: each in alive)
-        guiding = GuideRunner(acted.watched.desk, acted.acting, book=kept)
+        guiding = GuideRunner(acted.watched.desk, acted.acting, store=kept)
         running = asyncio.create_task(guiding.run())
         try:
             yield Guided(acted, guiding)

@@ -83,7 +83,7 @@ class ScriptedLaunching:
             built_in=run_files(),
             inspect_version="0.3.285",
         )
-        # What a script says in full is no matter of pictures.
+        # The full text of a script does not belong into pictures.
         plan = replace(plan, files=dict.fromkeys(plan.files, b"x" * 1_500))
         checks = self.checks.get(name, (PYTHON, DISK))
         return CheckedPlan(plan=plan, checks=checks, passed_over=self.passed_over)

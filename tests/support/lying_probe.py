@@ -1,4 +1,4 @@
-"""A Python that comes up as one should, and then is no probe of ours but what a test makes it."""
+"""A Python that starts as it should, and then answers as a test wants, in place of the probe."""
 
 import sys
 from pathlib import Path

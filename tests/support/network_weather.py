@@ -47,7 +47,7 @@ class Weather:
         """End the blackout."""
         self.out_is_dark = self.back_is_dark = False
 
-    async def _carry(
+    async def carry(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_out: bool
     ) -> None:
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(64)
@@ -105,8 +105,8 @@ async def weather_before(port: int) -> AsyncGenerator[Weather]:
         try:
             with contextlib.suppress(asyncio.CancelledError):
                 async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(weather._carry(reader, far_writer, is_out=True))
-                    tasks.create_task(weather._carry(far_reader, writer, is_out=False))
+                    tasks.create_task(weather.carry(reader, far_writer, is_out=True))
+                    tasks.create_task(weather.carry(far_reader, writer, is_out=False))
         finally:
             writer.transport.abort()
             far_writer.transport.abort()

@@ -64,7 +64,7 @@ def test_only_what_is_here_takes_the_place_of_the_rooms_tmux() -> None:
     assert _opening(FAR, INSIDE, "switch").words[1] == "new-window"
 
 
-async def test_what_can_not_be_opened_is_said() -> None:
+async def test_what_can_not_be_opened_is_reported() -> None:
     app = app_on(BeatingRoom(None))
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         attaching = AttachController(

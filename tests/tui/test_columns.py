@@ -22,7 +22,7 @@ def placed(width: int, *rows: Row[str]) -> list[tuple[str, int, int]]:
     return [(each.column.name, each.x, each.width) for each in places]
 
 
-def test_what_is_left_goes_to_the_column_that_may_grow() -> None:
+def test_spare_room_goes_to_the_column_that_may_grow() -> None:
     assert placed(40) == [("name", 0, 28), ("num", 30, 4), ("note", 36, 4)]
 
 

@@ -17,5 +17,5 @@ def test_a_draft_that_was_left_at_no_time_is_old(at: Any) -> None:
 
 
 @pytest.mark.parametrize("drafts", [7, [[]], [{"source": 1}], {"a": 1}])
-def test_what_is_no_draft_is_none(drafts: Any) -> None:
+def test_a_file_that_is_not_a_draft_is_ignored(drafts: Any) -> None:
     assert FormMemory(MemoryStore({"drafts": drafts, "on_error": [drafts]})).drafts == ()

@@ -222,7 +222,7 @@ async def test_the_equivalent_command_is_copied(monkeypatch: pytest.MonkeyPatch)
     assert copied == [("kill -INT 101", "command")]
 
 
-async def test_what_is_shown_is_written_for_the_operator_alone(tmp_path: Path) -> None:
+async def test_the_shown_orders_are_written_for_the_operator_alone(tmp_path: Path) -> None:
     file = tmp_path / "orders.jsonl"
     app = opened_on(room_with(FIRST, SECOND))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
@@ -255,7 +255,7 @@ async def test_a_file_that_is_there_is_replaced_after_a_yes_alone(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all/x", "~nobody-here/x", "/tmp"])
-async def test_a_file_that_can_not_be_written_is_said(name: str) -> None:
+async def test_a_file_that_can_not_be_written_is_reported(name: str) -> None:
     app = opened_on(room_with(FIRST))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("J")

@@ -153,7 +153,7 @@ async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None
         assert told.asked[-1].limit == (3, 5)
 
 
-async def test_what_was_typed_is_meant_and_enter_goes_on() -> None:
+async def test_typed_text_is_the_value_and_enter_goes_on() -> None:
     told, app = room_to_launch()
     async with app.run_test(size=(200, 50)) as pilot:
         await ready(pilot)

@@ -92,7 +92,7 @@ async def test_escape_sends_nothing() -> None:
         assert acting.carried == []
 
 
-async def test_what_is_typed_before_the_preview_was_seen_is_dropped() -> None:
+async def test_keys_typed_before_the_preview_was_seen_are_dropped() -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
         for key in ("p", "enter", "enter"):
@@ -247,7 +247,7 @@ async def test_a_plan_with_nothing_to_send_takes_escape_alone() -> None:
         assert acting.carried == []
 
 
-async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> None:
+async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None:
     _, acting, app = opened()
     other = task_key("t3", H2, 200)
     acting.changing = {other}

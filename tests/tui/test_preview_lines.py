@@ -69,7 +69,7 @@ async def test_tab_goes_from_the_words_to_a_reason_that_is_seen_and_round() -> N
         assert acting.carried == []
 
 
-async def test_what_was_typed_wrong_is_told() -> None:
+async def test_a_mistyped_word_is_reported() -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")

@@ -378,7 +378,7 @@ async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
         assert room.asked[-1] == ("read log", task_key())
 
 
-async def test_where_no_terminal_can_be_lent_what_signs_in_is_told_and_nothing_tried() -> None:
+async def test_without_a_terminal_to_lend_only_the_command_to_sign_in_is_shown() -> None:
     room = FakeRoom(fleet_after(named(), link(LinkState.NEEDS_YOU, reason="Permission denied")))
     room.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
     app = app_on(room)
@@ -513,7 +513,7 @@ async def test_the_last_view_is_found_again() -> None:
 @pytest.mark.parametrize(
     "view", [{"place": 7, "pane": "x"}, {"arrangements": {"tasks": [1]}}, {"task": ["task"]}]
 )
-async def test_a_view_that_is_no_view_is_left_out(view: dict[str, Any]) -> None:
+async def test_a_view_that_is_not_a_view_is_left_out(view: dict[str, Any]) -> None:
     app = app_with(MemoryStore(view))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await shows(pilot, "2 Tasks")

@@ -78,7 +78,7 @@ async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() 
         assert runs(app).current == 1
 
 
-async def test_what_acts_on_a_selection_acts_on_the_process_of_the_run() -> None:
+async def test_an_action_on_a_run_acts_on_its_process() -> None:
     _, app = room_of_runs()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -119,7 +119,9 @@ async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() 
         assert told.read[-1] == run(4).id
 
 
-async def test_what_a_run_prints_is_followed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_output_of_a_run_is_followed_while_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("tui.screens.runs._READ_EVERY_S", 0.05)
     told, app = room_of_runs(run(4))
     async with app.run_test(size=SIZE) as pilot:

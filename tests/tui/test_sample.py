@@ -159,7 +159,7 @@ async def test_why_a_sample_could_not_be_read_stands_on_its_summary_too() -> Non
         assert "generating" in screen_text(app)
 
 
-async def test_what_an_older_inspect_lacks_is_said_with_its_own_pythons_upgrade() -> None:
+async def test_a_lack_of_an_older_inspect_is_reported_with_the_upgrade_of_its_own_python() -> None:
     python = "/opt/my venv/bin/python"
     room, app = opened()
     room.happen(process_seen(python=python))

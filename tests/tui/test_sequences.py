@@ -41,7 +41,7 @@ def test_screen_gets_it_in_pieces() -> None:
     assert all(piece.startswith("\x1bP") and piece.endswith("\x1b\\") for piece in pieces)
 
 
-def test_what_is_longer_than_the_limit_is_not_sent() -> None:
+def test_text_longer_than_the_limit_is_not_sent() -> None:
     assert clipboard_sequences("x" * 1_000, {}, 1_000) is None
 
 

@@ -64,7 +64,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await shows(pilot, "can't be ended: no right")
 
 
-async def test_where_no_run_left_one_that_is_said() -> None:
+async def test_a_lack_of_sessions_is_reported() -> None:
     _, app = room()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("colon", *"sessions", "enter")

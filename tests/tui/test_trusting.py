@@ -13,7 +13,7 @@ class _FullDisk(FakeRoom):
         raise StorageError("known_hosts can't be written (No space left on device)", "mend that")
 
 
-async def test_a_key_that_can_not_be_kept_is_told_and_the_room_goes_on() -> None:
+async def test_a_key_that_can_not_be_kept_is_reported_and_the_room_goes_on() -> None:
     room = _FullDisk(
         fleet_after(named(), link(LinkState.NEEDS_TRUST, fingerprint="SHA256:abc", reason="new"))
     )

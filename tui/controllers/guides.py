@@ -150,8 +150,8 @@ class GuideController:
         removal = await self.guiding.removal(guide)
 
         async def remove() -> None:
-            told = await self.guiding.remove_containers(guide, removal, words=removal.words)
-            self._ui.say(f"{told[:1].upper()}{told[1:]}.")
+            removed = await self.guiding.remove_containers(guide, removal, words=removal.words)
+            self._ui.say(f"{removed[:1].upper()}{removed[1:]}.")
 
         def answered(confirmed: bool | None) -> None:
             if confirmed:

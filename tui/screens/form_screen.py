@@ -59,7 +59,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         self._header, self._too_small = HeaderBar(), TooSmall()
         self.key_bar = KeyBar()
         self.fields = FormPane()
-        self.field_help = LinesPane("", id="form-told")
+        self.field_help = LinesPane("", id="form-help")
         self.made = LinesPane("", id="form-made")
         self.line = Input(id="form-line", select_on_focus=False)
         self.line.cursor_blink = False

@@ -120,7 +120,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.renew()
 
     def on_screen_resume(self) -> None:
-        """Draw what changed while another screen was on top."""
+        """Draw the changes from while another screen was on top."""
         self.renew()
 
     def on_resize(self, event: events.Resize) -> None:

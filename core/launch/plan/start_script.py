@@ -23,7 +23,7 @@ cat "/proc/${pid:-none}/stat" >started/stat 2>/dev/null"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """What a script starts, and how.
+    """The command that a script starts, and how it starts it.
 
     Attributes:
         run: The id of the run.

@@ -54,7 +54,7 @@ def _set(case: PreflightContext) -> Iterator[str]:
 
 
 def network_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield what is neither cached nor downloadable, as far as that can be guessed."""
+    """Yield a guess at the files that are neither cached nor downloadable."""
     spec, facts = case.spec, case.facts
     server = requirements.server_of(spec)
     if server is not None:

@@ -73,7 +73,7 @@ def _processes(limits: LimitFacts) -> Iterator[Check]:
 def _memory(limits: LimitFacts) -> Iterator[Check]:
     if limits.memory is None:
         return
-    what = f"runs live in a control group with a limit of {size(limits.memory)} of memory"
+    what = f"the control group of runs allows only {size(limits.memory)} of memory"
     if limits.memory < MIN_MEMORY_BYTES:
         text = f"{what}, and Inspect needs {size(MIN_MEMORY_BYTES)}"
         yield stop("memory limit", text, "raise MemoryMax of that session or container")
@@ -84,12 +84,20 @@ def _memory(limits: LimitFacts) -> Iterator[Check]:
 def _temporary(folder: FolderFacts) -> Iterator[Check]:
     advice = 'free space there, or set env = { TMPDIR = "/another/folder" }'
     if not folder.exists or not folder.is_folder:
-        text = f"{folder.full} for temporary files does not exist"
+        text = f"the folder for temporary files ({folder.full}) does not exist"
         yield stop("TMPDIR", text, 'create it, or set env = { TMPDIR = "/another/folder" }')
     elif folder.read_only or not folder.is_writable:
-        yield stop("TMPDIR", f"{folder.full} for temporary files is not writable", advice)
+        yield stop(
+            "TMPDIR", f"the folder for temporary files ({folder.full}) is not writable", advice
+        )
     elif not folder.has_files_left:
-        yield stop("TMPDIR", f"{folder.full} for temporary files can't hold more files", advice)
+        yield stop(
+            "TMPDIR",
+            f"the folder for temporary files ({folder.full}) can't hold more files",
+            advice,
+        )
     elif folder.total and folder.free is not None and folder.free < MIN_DISK_BYTES:
-        text = f"{folder.full} for temporary files is full: only {size(folder.free)} free"
+        text = (
+            f"the folder for temporary files ({folder.full}) is full: only {size(folder.free)} free"
+        )
         yield stop("TMPDIR", text, advice)

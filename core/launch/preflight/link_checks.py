@@ -33,10 +33,10 @@ def link_checks(facts: SurveyFacts) -> Iterator[Check]:
         text = "a process that the link started was gone when evalroom connected again"
         advice = "use a link that does not end its processes, such as ssh"
         if known is not None:
-            text, advice = f"{text}: its command runs in {known[0]}", known[1]
+            text, advice = f"{text}: the link's command runs in {known[0]}", known[1]
         yield stop(_NAME, f"the eval would end with its link: {text}", advice)
     elif known is not None:
-        text = f"the eval may end with its link: its login is {known[0]}"
+        text = f"the eval may end with its link: this login is {known[0]}"
         yield warning(_NAME, text, known[1])
     elif facts.outlives or facts.session.value == "entered":
         yield passed(_NAME, "a process that the link starts outlives it")

@@ -60,24 +60,22 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFacts:
-    """Limits of the place where an eval will live. None is no limit, or unknown.
+    """Limits of the place where an eval will live. None: no limit, or unknown.
 
     Attributes:
-        open_files, most_open_files: Open files of a process: its limit, and how far the process
-            itself may raise it.
+        open_files: How many files a process may have open.
         processes_left: How many more processes and threads may start.
         memory: The limit of its control group, bytes.
     """
 
     open_files: int | None = None
-    most_open_files: int | None = None
     processes_left: int | None = None
     memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """What the machine's Inspect says about a task.
+    """The report of the machine's Inspect about a task.
 
     Attributes:
         state: `ok`; `no file`, `no task`, `no package`; `fails`: its import failed; `slow`: its
@@ -109,7 +107,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectFacts:
-    """What the interpreter of a run says about itself and its Inspect.
+    """The report of a run's interpreter about itself and its Inspect.
 
     Attributes:
         python: Its version.

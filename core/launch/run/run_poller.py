@@ -184,7 +184,7 @@ class RunPoller:
             return  # the link was lost; the next round tries again
 
     async def _may_continue(self, process: Process) -> bool:
-        """Whether a process may still run tasks: an eval-set also rests between two attempts.
+        """Whether a process may still run tasks: an eval-set also waits between two attempts.
 
         Inspect reports no task limit any more for a process that is kept alive after its end.
         """

@@ -103,7 +103,7 @@ def _leftover(row: Mapping[str, Any]) -> str:
         return ""
     pid, command = (*left[0], "", "")[:2]
     verb = "runs" if len(left) == 1 else "run"
-    what = f"{plural(len(left), 'process', 'processes')} of it still {verb}: {pid}, {command}"
+    what = f"{plural(len(left), 'process', 'processes')} of this run still {verb}: {pid}, {command}"
     return shown(what, _MAX_LEFTOVER_CHARS)
 
 

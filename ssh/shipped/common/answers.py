@@ -42,7 +42,7 @@ def answers_in(text):
 
 
 def objects_in(text, key):
-    """Return the whole JSON objects with this key in the output of a program that is not ours."""
+    """Return the whole JSON objects with this key in the output of a foreign program."""
     decoder, found = json.JSONDecoder(strict=False), []
     at = text.find("{")
     for _ in range(MAX_OBJECTS):

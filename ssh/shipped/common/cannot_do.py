@@ -4,7 +4,7 @@ import errno
 
 
 class CannotDo(Exception):
-    """The job can't be done; the message says why, the advice what to do."""
+    """The job can't be done: the message says why, and the advice says what to do."""
 
     def __init__(self, sentence, advice=""):
         super().__init__(sentence)

@@ -1,4 +1,4 @@
-"""Limits of the control group that this program runs in, versions 1 and 2: of its container."""
+"""Limits of the control group (version 1 or 2) that this program runs in, such as a container's."""
 
 import os
 import re
@@ -14,7 +14,7 @@ FILES = {
 
 
 def memory_limits():
-    """Return (limit, bytes that are free below it) for each limit of memory that holds here."""
+    """Return (limit, free bytes below it) for each limit of memory that applies here."""
     found = []
     for version, folder in folders_of("memory"):
         limit_file, use_file, stat_file, name = FILES[version]
@@ -76,7 +76,7 @@ def usable_cpus():
 
 
 def folders_of(controller):
-    """Return (version, folder) of the control groups that limit us, from ours outwards."""
+    """Return (version, folder) of the control groups that limit this program, innermost first."""
     found = []
     try:
         groups = read_file("/proc/self/cgroup").decode("utf-8", "replace")

@@ -48,7 +48,7 @@ def start_child(argv, **options):
 
 
 def adopt_orphans():
-    """Become the parent of what our children leave behind, so that it can be waited for.
+    """Become the parent of processes that our children leave behind, to wait for them.
 
     The first process of a container, which would be its parent, often waits for nothing.
     """
@@ -57,7 +57,7 @@ def adopt_orphans():
 
 
 def reap_orphans():
-    """Wait for adopted processes that have ended, not for those of `start_child`."""
+    """Collect adopted processes that have ended, but not those of `start_child`."""
     while hasattr(os, "waitid"):
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -1,4 +1,4 @@
-"""Programs that another program of ours starts with another interpreter."""
+"""Programs of evalroom that another one starts with another interpreter."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Whether a process lives where this program does, or in a container (Linux)."""
+"""Whether a process is in this program's namespaces, or in a container (Linux)."""
 
 import os
 import re
@@ -32,7 +32,7 @@ OWN_NAMESPACES = own_namespaces() if LINUX else None
 
 
 def place_of(pid):
-    """Return HERE, CONTAINED or UNREAD: where a process lives, as the kernel says.
+    """Return HERE, CONTAINED or UNREAD: the place of a process, as the kernel says.
 
     HERE: its namespaces and its root are ours. UNREAD: the kernel does not let us compare them.
     """
@@ -48,7 +48,7 @@ def place_of(pid):
 
 
 def shares_our_pids(pid):
-    """Whether a process is in our pid namespace; where that can't be read, whether it seems so."""
+    """Whether a process is in our pid namespace; if that can't be read, a guess."""
     if not LINUX:
         return True
     theirs, ours = pid_namespace(pid), pid_namespace("self")
@@ -59,7 +59,7 @@ def shares_our_pids(pid):
 
 
 def inner_pids(pid):
-    """Return the pids of a process in each pid namespace, from ours inwards."""
+    """Return the pids of a process in each pid namespace, outermost first."""
     try:
         text = read_file("/proc/%s/status" % pid).decode("ascii", "replace")
     except OSError:

@@ -10,7 +10,7 @@ NOTE = re.compile(
     r"warning|inforom|\blost\b|unable to determine the device handle|no running .*found",
     re.IGNORECASE,
 )
-"""A line of nvidia-smi about one GPU, or that there are no processes: its other rows count."""
+"""A line of nvidia-smi that is not a row: about one GPU, or that no processes run."""
 EXIT_MEANINGS = {4: "permission denied", 14: "the infoROM is corrupted", 15: "a GPU is lost"}
 MAX_NOTE = 200  # characters
 

@@ -4,7 +4,7 @@ import os
 
 
 def set_home():
-    """Set HOME, for us and all that we start, where a login has none: by the account's entry."""
+    """Set HOME from the account's entry, if the login has none."""
     if not os.environ.get("HOME"):
         os.environ.pop("HOME", None)
         home = os.path.expanduser("~")

@@ -1,4 +1,4 @@
-"""The umask of the login: folders that evalroom makes for others get it. Its own are private."""
+"""The umask of the login, for folders that others may read. evalroom's own folders are private."""
 
 import os
 

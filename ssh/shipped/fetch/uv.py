@@ -40,7 +40,7 @@ HOW_TO_GET_UV = (
 
 
 def fetch_uv(given):
-    """Get a uv that is new enough; return its path, or the next byte that the desk must send."""
+    """Get a uv that is new enough; return its path, or the offset of the next byte to send."""
     make_private(BIN)
     found = installed(given)
     if found:
@@ -135,7 +135,7 @@ def is_starter(path):
 
 
 def copy_another(given):
-    """Copy a uv of this machine; None: there is none. A link would break if that uv went."""
+    """Copy a uv of this machine; None: it has none. A symlink could break later."""
     usual = [os.path.join(HOME, folder, "uv") for folder in USUAL_FOLDERS]
     for path in (shutil.which("uv"), *usual):
         if path is None or not is_binary(path):

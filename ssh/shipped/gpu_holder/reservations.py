@@ -73,7 +73,7 @@ def lock_path(folder, gpu):
 
 
 def object_in(path, max_bytes):
-    """Return the JSON object in a file of any content; empty if there is none."""
+    """Return the JSON object in a file; empty if it has none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -101,8 +101,8 @@ def owner_record(run):
 def write_owner(taken, record, pids):
     """Write into the lock files who has the GPUs: the run, and the processes that use them.
 
-    Spaces fill each file to its full size, so that one write replaces all that was there: the
-    file never is without the name, also when this process is killed or the disk is full.
+    Spaces fill each file to its full size, so that one write replaces the old content: the file
+    always has the name, even if this process is killed or the disk is full.
     """
     alive = {str(pid): start_mark(pid) for pid in sorted(pids)[:MAX_PIDS]}
     for gpu, fd in taken:

@@ -53,7 +53,7 @@ def tail_of(path, max_bytes=TAIL_BYTES):
 
 
 def json_of(text):
-    """Return the value of a JSON text; None: it is not JSON, or nested too deep to be ours."""
+    """Return the value of a JSON text; None: it is not JSON, or nested too deep."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

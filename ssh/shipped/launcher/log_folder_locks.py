@@ -70,7 +70,7 @@ def lock_place(folder, log_dir):
 
 
 def why_held(holder):
-    """Return which run still has a folder, by the record in its lock; None: none has."""
+    """Return which run still has a folder, by the record in its lock; None: no run."""
     run = holder.get("run")
     if not isinstance(run, str):
         return None
@@ -87,10 +87,10 @@ def why_held(holder):
 
 
 def can_see(holder):
-    """Whether the processes of a record's host are this machine's, and not a container's."""
-    if holder.get("host") != os.uname().nodename:
-        return False
-    return holder.get("boot") != BOOT_ID or holder.get("space") == pid_namespace("self")
+    """Whether a record's processes run on this machine, and not in a container."""
+    if holder.get("boot") == BOOT_ID:  # whatever the machine is called now
+        return holder.get("space") == pid_namespace("self")
+    return holder.get("host") == os.uname().nodename
 
 
 def make_for_others(place):

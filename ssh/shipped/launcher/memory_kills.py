@@ -11,7 +11,7 @@ KILLS_FILE = "memory-kills.json"  # the counts at the start, in the run's folder
 
 
 def note_kills(folder):
-    """Write down the counts before a run starts; without them its end says nothing of memory."""
+    """Write down the counts before a run starts, to tell its kills from older ones."""
     try:
         text = json.dumps(memory_kills())
         write_private(os.path.join(folder, KILLS_FILE), text.encode("utf-8"))

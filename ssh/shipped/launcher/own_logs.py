@@ -1,4 +1,4 @@
-"""Which logs of a folder are a run's own: a folder may hold those of other evals too."""
+"""Decides which logs of a folder are a run's own: other evals may log there too."""
 
 import os
 from datetime import datetime
@@ -15,7 +15,7 @@ CLOCK_STEP_S = 5.0
 
 
 class LogClaims:
-    """What proves that a log is a run's own.
+    """The evidence that a log is a run's own.
 
     Attributes:
         run: The run's id, which its logs have in their metadata if `has_mark`.
@@ -67,7 +67,7 @@ class LogClaims:
         return self.is_same_task(about)
 
     def is_older(self, about):
-        """Whether a log was begun before the run."""
+        """Whether a log is older than the run."""
         created = as_seconds(about.get("created"))
         if created is None or self.started_at is None:
             return False

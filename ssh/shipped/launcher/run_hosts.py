@@ -24,17 +24,19 @@ def host_of(folder):
     name, _, boot, space, machine = host_record(folder)
     if not name or not boot:
         return name, None
+    if boot == BOOT_ID and space:  # whatever the machine is called now
+        return name, space == pid_namespace("self")
     if name != os.uname().nodename:
         return name, False
     if boot == BOOT_ID:
-        return name, space in ("", pid_namespace("self"))
+        return name, True
     # The same machine after a restart: its process is gone.
     own_id = head_of(MACHINE_ID_FILE, MAX_HOST_BYTES).decode("utf-8", "replace").strip()
     return name, machine == own_id
 
 
 def host_record(folder):
-    """Return what a run's start recorded, as texts; one that is not known is empty.
+    """Return the record of a run's start, as texts; unknown ones are empty.
 
     These are the host's name, Unix seconds, the boot id, the pid namespace and the machine id.
     """

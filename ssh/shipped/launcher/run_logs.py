@@ -85,7 +85,7 @@ def read_logs(given):
 def read_group(runs, until):
     """Read the logs of runs that have the same Inspect and the same environment.
 
-    Headers first: they say whose a log is. Samples are read where some of them failed.
+    Headers come first, because they show whose log it is. Samples are read if some of them failed.
     """
     paths = list(dict.fromkeys(path for run in runs for path in run.paths))
     answers, why = ask_inspect(runs, "headers", paths, until)
@@ -185,8 +185,8 @@ def read_example(inspects, asked, env, until):
         body = json_of(answers[0].get("body") or "null") if answers else None
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             return {"error": body["error"]}
-        said = body.get("error") if isinstance(body, dict) else None
-        return {"why": said or why or "its log has no error of this sample"}
+        text = body.get("error") if isinstance(body, dict) else None
+        return {"why": text or why or "its log has no error of this sample"}
     return {"why": why}
 
 

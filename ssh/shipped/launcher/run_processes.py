@@ -94,7 +94,7 @@ def is_known_gone(folder, out):
 
 
 def is_eval(argv):
-    """Whether a command line is that of an eval-set itself, not of one that starts it detached."""
+    """Whether a command line runs an eval-set itself, and does not only start it detached."""
     return "eval-set" in argv and "--detach" not in argv
 
 
@@ -110,7 +110,7 @@ def recorded_process(folder):
 
 
 def peer_of(control):
-    """Return the pid at the other end of a control socket; None: nobody there, or not ours."""
+    """Return the pid at the other end of a control socket; None: nobody, or another user's."""
     path = control.get("socket_path") if isinstance(control, dict) else None
     if not isinstance(path, str):
         return None

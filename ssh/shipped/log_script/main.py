@@ -16,7 +16,7 @@ NICENESS = 10
 
 
 def be_kind():
-    """End with the parent, and let every eval of this machine go first."""
+    """End with the parent, and run at a low priority."""
     if LIBC is not None:
         LIBC.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     try:

@@ -248,7 +248,7 @@ def message_row(index, message, content):
 
 
 def message_text(message):
-    """Return the text of a message; what is not text becomes `[image]` and the like."""
+    """Return the text of a message; other content becomes `[image]` and the like."""
     if isinstance(message.content, str):
         return message.content
     parts = []

@@ -83,7 +83,7 @@ class Discovery:
         return records
 
     def is_in_given_folder(self, pid):
-        """Whether a process without a record would write it into the configured data folder."""
+        """Whether a process without a record would use the configured data folder."""
         if self.given is None:
             return True
         root = data_root(environ_of(pid))
@@ -135,10 +135,9 @@ class Discovery:
 
 
 def without_claims(record):
-    """Return what a record whose socket nobody answers says of the socket, and nothing else.
+    """Return the part of a record about its socket, which nobody answers.
 
-    It belongs to a process only as the reason why that process can't be reached. None: the pid
-    in it was used anew.
+    It only explains why that process can't be reached. None: the pid in it was reused.
     """
     if record is None:
         return None
@@ -149,7 +148,7 @@ def without_claims(record):
 
 
 def limited(found):
-    """Return the processes with at most MAX_CONTAINED of containers."""
+    """Return the processes, with at most MAX_CONTAINED that are in containers."""
     contained = [key for key, each in found.items() if each.place == CONTAINED]
     dropped = set(sorted(contained)[MAX_CONTAINED:])
     return {key: each for key, each in found.items() if key not in dropped}

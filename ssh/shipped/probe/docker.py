@@ -6,15 +6,13 @@ import re
 from datetime import datetime
 
 from ssh.shipped.common.failures import Absent, Failed
-from ssh.shipped.common.inspect_commands import runs_evals
 from ssh.shipped.common.platforms import LINUX
-from ssh.shipped.common.proc import argv_of, environ_of, stat_of
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_to_end
 from ssh.shipped.common.units import size_in_bytes
-from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
+from ssh.shipped.probe.unlisted_evals import unlisted_evals
 
 MEMORY_EVERY = 3  # reading the containers' memory takes seconds: not each time
 MAX_CONTAINERS = 500
@@ -58,7 +56,7 @@ class DockerReader:
         containers = [self.container(each) for each in rows[:MAX_CONTAINERS]]
         others = 0
         if LINUX and any(each["project"] for each in containers):
-            others = other_evals([pid for pid, _ in list(self.probe.processes.by_key)])
+            others = len(unlisted_evals([pid for pid, _ in list(self.probe.processes.by_key)]))
         return {"version": version, "containers": containers, "others": others}
 
     def container(self, row):
@@ -94,7 +92,7 @@ def is_listed(row):
 
 
 def project_of(row):
-    """Return the Compose project of a container of Inspect; empty: it is none of Inspect."""
+    """Return the Compose project of a container of Inspect; empty: it is not Inspect's."""
     project = str(row.get("project") or "")
     return project if len(project) <= 100 and INSPECT_PROJECT.match(project) else ""
 
@@ -117,26 +115,6 @@ def time_of(text):
         return datetime.strptime(" ".join(words[:3]), "%Y-%m-%d %H:%M:%S %z").timestamp()
     except ValueError:
         return None
-
-
-def other_evals(listed):
-    """Return how many evals run here that the probe does not list, as far as it can be seen.
-
-    They are those of other accounts and of other data folders. One that talks to another engine
-    does not count.
-    """
-    engine, found = os.environ.get("DOCKER_HOST", ""), set(listed)
-    count = 0
-    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
-        argv, stat = argv_of(pid), stat_of(pid)
-        if not argv or stat is None or pid in found or not runs_evals(argv, VERBS):
-            continue
-        found.add(pid)
-        if stat[1] in found:
-            continue  # a child that an eval forked
-        env = environ_of(pid)
-        count += not env or env.get("DOCKER_HOST", "") == engine
-    return count
 
 
 def json_lines(data):

@@ -24,7 +24,7 @@ WAITING_AFTER_S = 1.0  # an answer that takes longer makes the channel `waiting`
 OVERDUE_AFTER_S = 120.0  # a read that takes longer is trouble; it is waited for all the same
 MIN_PAUSE_UNREACHED_S = 3.0
 TURN_RETRY_S = 0.2
-MIN_TOLD_REST_S = 2.0  # a first read that rests longer is trouble that the desk is told
+MIN_REPORTED_PAUSE_S = 2.0  # a longer pause before a first read is reported to the desk as trouble
 MAX_TROUBLE_BYTES = 4096
 UNSENT = ("refused", "no socket", "not allowed", "no channel", "no answer", *UNSAFE)
 NO_CONNECTION = ("refused", "no socket", "reset", "not allowed", "no channel", *UNSAFE)
@@ -77,14 +77,14 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches once, without rest, because somebody asked for it."""
+        """Read all watches once, without a pause, because somebody asked for it."""
         with self.wake:
             for watch in self.watches.values():
                 watch.is_hurried = True
             self.wake.notify()
 
     def read_soon(self):
-        """Read all watches as soon as their rest allows, because something was changed."""
+        """Read all watches as soon as their pauses allow, because something was changed."""
         with self.wake:
             for watch in self.watches.values():
                 watch.due = 0.0
@@ -192,7 +192,7 @@ class EvalClient(threading.Thread):
         costs, kind = self.turns.costs, watch.kind
         due = costs.due(kind, is_first=kind not in self.known_kinds)
         wait, usual = due - time.monotonic(), costs.usual(kind)
-        if watch.asked is None and wait > MIN_TOLD_REST_S and usual > QUICK_S:
+        if watch.asked is None and wait > MIN_REPORTED_PAUSE_S and usual > QUICK_S:
             if watch.trouble is None:
                 error = "not read now: its reads take %d s; the next one is in %d min"
                 error %= (round(usual), max(1, round(wait / 60)))

@@ -11,7 +11,8 @@ from ssh.shipped.common.namespaces import (
     pid_namespace,
     place_of,
 )
-from ssh.shipped.common.proc import argv_of, environ_of
+from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.proc import argv_of, environ_of, stat_of
 from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.interpreter import interpreter_of
@@ -21,6 +22,7 @@ from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
 SENT_FIELDS = ("pid", "start", "run_id", "started_at", "api_version", "socket_path", "data_dir")
 SENT_FIELDS += ("found", "alive", "channel", "waiting_since", "took", "argv", "run", "variables")
 SENT_FIELDS += ("cwd", "python", "ended_at", "unsignalled", "container")
+SENT_FIELDS += ("is_stopped",)
 RECORD_FIELDS = ("run_id", "started_at", "api_version", "socket_path", "control_dir", "data_dir")
 
 
@@ -40,6 +42,7 @@ class EvalProcess:
         self.channel = "contained" if place == CONTAINED else "new"
         self.container = None  # what tells the container of a contained process
         self.waiting_since = None
+        self.is_stopped = False  # by a signal, as far as it is known while it does not answer
         self.took = None
         self.argv = self.cwd = self.python = None
         self.run = None
@@ -90,7 +93,7 @@ class EvalProcess:
             self.client.read_soon()
 
     def learn_proc(self):
-        """Read its facts in /proc. Of a contained process, nothing that it says is followed."""
+        """Read its facts in /proc; follow no path that a process in a container names."""
         argv = argv_of(self.pid)
         if argv is None:
             return
@@ -138,20 +141,23 @@ class EvalProcess:
         self.took = round(took, 6)
         self.channel = channel
         if channel != "waiting":
-            self.waiting_since = None
+            self.waiting_since, self.is_stopped = None, False
         if changed:
             self.probe.processes.changed()
 
     def overdue(self, since):
-        if self.waiting_since is None or self.channel != "waiting":
+        found = stat_of(self.pid) if LINUX else None
+        is_stopped = found is not None and found[0] in "Tt"
+        if self.waiting_since is None or self.channel != "waiting" or is_stopped != self.is_stopped:
             self.waiting_since = since
             self.channel = "waiting"
+            self.is_stopped = is_stopped
             self.probe.processes.changed()
 
     def waits_no_more(self):
         """The request of another probe has ended."""
         if self.channel == "waiting":
-            self.waiting_since, self.channel = None, "ok"
+            self.waiting_since, self.channel, self.is_stopped = None, "ok", False
             self.probe.processes.changed()
 
 

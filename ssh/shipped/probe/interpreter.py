@@ -1,4 +1,4 @@
-"""The interpreter of an eval, as the kernel proves it."""
+"""The interpreter of an eval, confirmed by the kernel."""
 
 import os
 
@@ -8,7 +8,7 @@ from ssh.shipped.common.tool_path import find_tool
 
 
 def interpreter_of(pid, argv, env, cwd):
-    """Return the path of the Python that a process runs; None: it can't be proved.
+    """Return the path of the Python that a process runs; None: the kernel does not confirm it.
 
     The kernel names the file that runs. The command line's name for it is returned, because a
     virtual environment is known by that name alone; but only if it leads to that very file.

@@ -1,4 +1,4 @@
-"""The process at the other end of a control socket: a record belongs to that one, or to none."""
+"""The process at the other end of a control socket: only that one can own a record."""
 
 import os
 import re
@@ -68,7 +68,7 @@ class Peers:
 
 
 def is_younger(pid, path, started_at):
-    """Whether a process began after the record of its socket: its pid was used anew.
+    """Whether a process started after the record of its socket: the pid was reused.
 
     Clocks get corrected, so a process that holds the socket is the right one at any age.
     """
@@ -86,7 +86,7 @@ def is_held(pid, path):
 
 
 def bound_sockets(pid="self"):
-    """Return (inode, path) of the control sockets in a process's network that are listened at."""
+    """Return (inode, path) of the listening control sockets in a process's network."""
     try:
         table = read_file("/proc/%s/net/unix" % pid, MAX_TABLE_BYTES)
     except OSError:

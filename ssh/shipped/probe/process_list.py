@@ -38,7 +38,7 @@ class ProcessList(threading.Thread):
         return list(self.by_key.values())
 
     def addressed(self, head):
-        """Return the process that a frame addresses, None: there is none."""
+        """Return the process that a frame addresses; None: it is not known."""
         return self.by_key.get((head["pid"], head["start"]))
 
     def changed(self):
@@ -121,6 +121,6 @@ class ProcessList(threading.Thread):
 
 
 def is_cut_off(process):
-    """Whether a process listens at a socket whose file was removed, as a sweep of records does."""
+    """Whether a process listens at a socket whose file was removed, as Inspect's clean-up does."""
     path = process.socket_path
     return bool(path) and not os.path.lexists(path) and is_held(process.pid, path)

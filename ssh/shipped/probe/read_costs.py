@@ -1,13 +1,12 @@
-"""What reads cost an eval, and when it may be read again. Pure: every time is given."""
+"""The cost of reads to an eval, and when it may be read again. Pure: callers give the time."""
 
 import collections
 import re
 import zlib
 
 QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its time
-SLOW_S = 90.0  # reads that take up to this cost it less than 5%
 QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
-SLOW_FACTOR = 20.0
+SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, until they rest for the longest pause
 LONGEST_PAUSE_S = 1800.0
 OUTLIER = 2.0  # an answer so many times as slow as usual is doubted: the eval may have been busy
 MIN_DOUBT_S = 3.0
@@ -21,9 +20,9 @@ PLAIN_WORD = re.compile(r"[a-z-]{1,20}\Z")
 
 
 def read_kind(method, path):
-    """Return what tells one kind of read from another: the path without its numbers.
+    """Return the kind of a read, a short text made from the path without its numbers.
 
-    It is short, and shows no id. What stands before the dot is the same for paths of one shape.
+    It shows no id. The part before the dot is the same for paths of one shape.
     """
     path = NUMBER.sub("=#", path)
     place, _, query = path.partition("?")
@@ -38,22 +37,22 @@ def digest(text):
 
 
 def full_pause(took):
-    """Return the seconds of rest that a read of `took` seconds costs."""
+    """Return the pause after a read of `took` seconds, seconds."""
     if took <= QUICK_S:
         return took * QUICK_FACTOR
     return min(LONGEST_PAUSE_S, took * SLOW_FACTOR)
 
 
 def doubting_pause(took):
-    """Return the rest after a slow answer that may be due to a busy eval and not to its cost."""
+    """Return the pause after a slow answer that a busy eval may explain, seconds."""
     return min(full_pause(took), MAX_DOUBT_S, max(MIN_DOUBT_S, took))
 
 
 class KindCost:
-    """What is known of one kind of read.
+    """The costs of one kind of read.
 
     `lasted`: the durations of the last answers. `rests_until`: when it may be read again.
-    `owed`: the rest that a doubted answer costs, if the next answer is as slow as `doubted`.
+    `owed`: the pause for a doubted answer, which follows if the next one is as slow as `doubted`.
     """
 
     def __init__(self, lasted=(), rests_until=0.0, owed=0.0, doubted=0.0):
@@ -75,8 +74,8 @@ class KindCost:
 class ReadCosts:
     """The costs of all reads of one eval. Times are those of one clock that never goes back.
 
-    Quick reads and slow ones have a share each, so that slow ones don't hold up quick ones. Each
-    answer puts off its kind, and also the share of all kinds that are as quick or as slow.
+    Quick reads and slow ones have a budget each, so that slow ones don't delay quick ones. Each
+    answer delays its kind, and also uses up the budget of quick or of slow reads.
     """
 
     def __init__(self):
@@ -85,10 +84,10 @@ class ReadCosts:
         self.slow_paid_at = 0.0
 
     def usual(self, kind):
-        """Return the usual duration of a kind of read, seconds; of an unknown one, a guess.
+        """Return the usual duration of a kind of read, seconds; a guess if it is unknown.
 
-        Reads of the same shape (of other tasks) are the measure of an unknown one; else two
-        answers that were slow both, because then the whole eval is slow. 0: nothing is known.
+        The guess comes from reads of the same shape (of other tasks); else from the quickest kind
+        once there are two answers, because the whole eval may be slow. 0: nothing is known.
         """
         known = self.kinds.get(kind)
         if known is not None:
@@ -104,7 +103,7 @@ class ReadCosts:
     def due(self, kind, is_first=False):
         """Return when a kind may be read again.
 
-        `is_first`: the asking program has never read it. What is quick need not rest then.
+        `is_first`: the asking program has never read it; then a quick read needs no pause.
         """
         known = self.kinds.get(kind)
         rests_until = known.rests_until if known is not None else 0.0
@@ -152,7 +151,7 @@ class ReadCosts:
 
     @classmethod
     def from_dict(cls, value, now):
-        """Return the costs in a file, at most one long rest ahead; of a damaged one, none."""
+        """Return the costs in a file, with pauses cut to the longest; no costs if it is damaged."""
         costs, latest = cls(), now + LONGEST_PAUSE_S
         try:
             for kind, fields in list(value["kinds"].items())[-MAX_KINDS:]:

@@ -72,7 +72,7 @@ class Records:
 
 
 def placed(record, folder):
-    """Return a record with its own folder and the data folder that it is in."""
+    """Return a record with its folder and its data folder."""
     return dict(record, control_dir=folder, data_dir=os.path.dirname(os.path.dirname(folder)))
 
 

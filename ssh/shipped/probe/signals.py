@@ -21,7 +21,7 @@ MARK = "evalroom-probe"
 def send_signal(process, sign):
     """Return why a signal was not sent; None: it was.
 
-    A reused pid gets no signal, nor a process that is not an Inspect of this machine any more.
+    A reused pid gets no signal, nor does a process that is no longer Inspect on this machine.
     """
     pid = process.pid
     other = "not sent: pid %d is another process now" % pid
@@ -54,7 +54,7 @@ def send_signal(process, sign):
 
 
 def is_ours(pid):
-    """Whether a process runs as this user, in no other container than this program."""
+    """Whether a process runs as this user, and in no container other than this program's."""
     try:
         return os.stat("/proc/%d" % pid).st_uid == os.getuid() and place_of(pid) == HERE
     except OSError:

@@ -1,4 +1,4 @@
-"""Turns at an eval: one request in flight, among all probes of this user on this machine.
+"""Turns at an eval: at most one request in flight, among all probes of this user here.
 
 A small file for each eval, in evalroom's own folder, is locked while a request is in flight. It
 keeps what the reads cost, so that each probe knows what another one learned. A probe that dies
@@ -80,7 +80,7 @@ class Turns:
             return 0.0
 
     def learn(self, socket_path):
-        """Read what other probes wrote. Return since when a request of a dead one is in flight."""
+        """Read the shared file; return since when a dead probe's request is in flight."""
         try:
             data = os.pread(self.fd, MAX_FILE_BYTES, 0)
         except OSError:
@@ -99,7 +99,7 @@ class Turns:
         return None
 
     def is_left_in_flight(self, socket_path):
-        """Whether a connection that was there when a dead probe's mark was found is there still.
+        """Whether a connection from the time when a dead probe's mark was found still exists.
 
         A connection that the eval has not accepted yet has the inode 0, and gets another one.
         """
@@ -188,7 +188,7 @@ def decoded(data):
 
 
 def prune():
-    """Remove the files of processes that nobody has looked at for days."""
+    """Remove the files of processes that no probe has read for days."""
     folder = os.path.expanduser(FOLDER)
     try:
         names = os.listdir(folder)[:MAX_PRUNED]

@@ -11,7 +11,7 @@ class Watch:
         self.as_of = head.get("as_of")
         self.due = 0.0
         self.asked = None  # when the last read began
-        self.is_hurried = False  # somebody asked for it: the next read does not rest
+        self.is_hurried = False  # somebody asked for it: the next read needs no pause
         self.raw = None  # (length, hash) of the last answer
         self.last = None  # the same without its clocks
         self.trouble = None  # the error that the desk knows
@@ -30,7 +30,7 @@ class Watch:
 
     @property
     def kind(self):
-        """Return the kind of the next read; a delta is of another kind than a full read."""
+        """Return the kind of the next read; a delta and a full read are different kinds."""
         is_full = self.as_of is None
         if is_full not in self.kinds:
             self.kinds[is_full] = read_kind("GET", self.filled_path())

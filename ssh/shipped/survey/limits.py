@@ -16,28 +16,26 @@ UNLIMITED = 2**40
 
 def read_limits():
     """Return the limits as numbers; None: no limit, or unknown."""
-    files, most_files = limits_of("RLIMIT_NOFILE")
     limits = [limit for limit, _ in memory_limits()]
     known = [n for n in (account_processes_left(), processes_left()) if n is not None]
     return {
-        "open_files": files,
-        "most_open_files": most_files,
+        "open_files": limit_of("RLIMIT_NOFILE"),
         "processes_left": min(known) if known else None,
         "memory": min(limits) if limits else None,
     }
 
 
-def limits_of(name):
-    """Return the soft and the hard limit."""
+def limit_of(name):
+    """Return the limit of this process; None: no limit, or unknown."""
     if resource is None or not hasattr(resource, name):
-        return None, None
-    found = resource.getrlimit(getattr(resource, name))
-    return tuple(n if 0 <= n < UNLIMITED else None for n in found)
+        return None
+    soft, _ = resource.getrlimit(getattr(resource, name))
+    return soft if 0 <= soft < UNLIMITED else None
 
 
 def account_processes_left():
     """Return how many more processes and threads this account may have; None: any number."""
-    limit, _ = limits_of("RLIMIT_NPROC")
+    limit = limit_of("RLIMIT_NPROC")
     user = os.getuid()
     if limit is None or user == 0:  # the kernel does not limit root
         return None

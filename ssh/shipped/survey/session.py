@@ -1,4 +1,4 @@
-"""Whether a process that a link leaves behind outlives it: by trial, and by the session's facts."""
+"""Whether a process outlives the link that started it: by trial, and by the session's facts."""
 
 import os
 import re
@@ -20,9 +20,9 @@ LOGIN_MANAGER += ("org.freedesktop.login1.Manager",)
 
 
 def leave_child():
-    """Start a process that has nothing of this link; return its pid and its start.
+    """Start a process that is detached from this link; return its pid and its start.
 
-    Raises Absent where that is known without it: a container may not wait for what ended in it.
+    Raises Absent if the answer is known without a trial, because a container may keep zombies.
     """
     if is_entered():
         raise Absent("a program that entered its container leaves processes that stay there")
@@ -35,7 +35,7 @@ def leave_child():
 
 
 def look_for_child(given):
-    """Return whether such a process is still alive, and end it."""
+    """End such a process, and return whether it was still alive."""
     pid, start = given["child"]
     end = time.monotonic() + GONE_WAIT_S
     while start is not None and start_mark(pid) == start:
@@ -47,7 +47,7 @@ def look_for_child(given):
 
 
 def read_session(is_command):
-    """Return what ends the processes of this login with its session; None: nothing is known to.
+    """Return what ends this login's processes with its session; None: nothing known does.
 
     `step`: a step of a job scheduler. `service`: a service of systemd-run. `container`: a
     container that lives as long as this link's program, a command. `logout`: systemd, at
@@ -71,7 +71,7 @@ def read_session(is_command):
 
 
 def is_entered():
-    """Whether this program was put into its pid namespace from outside, as by docker exec."""
+    """Whether this program entered its pid namespace from outside, as with docker exec."""
     pid, stat = os.getpid(), stat_of(os.getpid())
     while stat is not None and stat[1] != 0:
         pid, stat = stat[1], stat_of(stat[1])

@@ -9,7 +9,7 @@ MAX_TEXT = 300
 
 
 class Warned:
-    """A value, and a sentence about what is wrong beside it."""
+    """A value with a warning about it."""
 
     def __init__(self, value, warning):
         self.value = value

@@ -54,8 +54,8 @@ def answer():
         if state.model.api != "mockllm":
             return await generate(state)
         # Its own outputs name no tokens, and counting them here would want a download.
-        said = state.target.text if state.metadata["passes"] else "something else"
-        output = ModelOutput.from_content("mockllm/model", said)
+        words = state.target.text if state.metadata["passes"] else "something else"
+        output = ModelOutput.from_content("mockllm/model", words)
         output.usage = ModelUsage(input_tokens=12, output_tokens=4, total_tokens=16)
         mock = get_model("mockllm/model", memoize=False, custom_outputs=[output])
         state.output = await mock.generate(state.messages)

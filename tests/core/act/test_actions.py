@@ -1,4 +1,4 @@
-"""Every action on a real eval: the dry run changes nothing, the real one does what was said."""
+"""Every action on a real eval: a dry run changes nothing, and an order does what it announced."""
 
 import asyncio
 import os
@@ -200,7 +200,7 @@ async def test_what_can_be_undone_is_previewed_done_repeated_and_undone(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.by_hand])
 async def test_the_shown_command_does_the_same_by_hand(long_eval: Eval, name: str) -> None:
-    """What the preview shows for a shell, run in one."""
+    """The shell command of a preview, run in a shell."""
     case = CASES[name]
     async with acting_on_eval(long_eval) as acted:
         target = await _target(acted, long_eval, case.on)

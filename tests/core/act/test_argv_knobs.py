@@ -1,4 +1,4 @@
-"""What a knob was at launch, by the words that started its process."""
+"""The value of a knob at launch, from the command line of its process."""
 
 import pytest
 

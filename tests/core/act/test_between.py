@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("busy_eval")
 _PAUSE, _RESUME = Action(verb=Verb.PAUSE), Action(verb=Verb.RESUME)
 
 
-async def test_what_changed_since_the_preview_is_previewed_again_and_nothing_is_sent(
+async def test_a_target_that_changed_since_the_preview_is_previewed_again_and_nothing_is_sent(
     busy_eval: Eval,
 ) -> None:
     """Somebody else pauses hard while our soft pause waits for its Enter."""
@@ -60,7 +60,7 @@ async def test_counts_that_move_each_second_never_ask_again(busy_eval: Eval) -> 
         assert drain.words == "turns"
 
 
-async def test_what_was_not_confirmed_as_asked_sends_nothing(busy_eval: Eval) -> None:
+async def test_a_plan_without_the_right_confirmation_sends_nothing(busy_eval: Eval) -> None:
     """No yes for somebody else's run; wrong words for a drain."""
     async with acting_on_eval(busy_eval) as acted:
         task = await acted.task(busy_eval)
@@ -120,7 +120,9 @@ async def _stop_at_the_order(acted: Acted, one: Eval) -> None:
     os.kill(one.pid, signal.SIGSTOP)
 
 
-async def test_what_a_dead_evalroom_left_is_taken_up_said_and_resolved(busy_eval: Eval) -> None:
+async def test_orders_of_a_dead_evalroom_are_taken_over_reported_and_resolved(
+    busy_eval: Eval,
+) -> None:
     """One order had been applied when it died, one had never left."""
     async with acting_on_eval(busy_eval) as first:
         task = await first.task(busy_eval)

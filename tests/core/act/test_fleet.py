@@ -1,4 +1,4 @@
-"""Many targets with one gesture: merged previews, outcomes told apart, exactly what was meant."""
+"""One action on many targets: merged previews, separate outcomes, and no other target."""
 
 import asyncio
 import json

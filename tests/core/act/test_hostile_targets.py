@@ -131,7 +131,7 @@ def test_a_bare_name_that_fits_on_two_machines_is_refused_by_whatever_rule_it_fi
     assert find_task(fleet, "h100-1:gpqa") == task_key("QRx")
 
 
-def test_a_task_that_bears_the_id_of_another_is_told_apart() -> None:
+def test_a_task_that_bears_the_id_of_another_is_distinguished() -> None:
     fleet = fleet_after(
         named(), process_seen(), process_seen(pid=7),
         tasks_seen(task_row("gpqa", task="evil"), task_row("T2", task="gpqa")),

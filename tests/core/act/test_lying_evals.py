@@ -1,4 +1,4 @@
-"""Evals whose control server lies, breaks, or answers what it should not: nothing false is said."""
+"""Evals whose control server lies, breaks or answers nonsense: evalroom claims nothing false."""
 
 import json
 import socket
@@ -39,7 +39,7 @@ def routes(*, dry_run: bool = True) -> dict[str, Any]:
 
 
 class Lies:
-    """What a control server answers to a dry run, and to the real request."""
+    """The answers of a control server to a dry run and to the real request."""
 
     def __init__(self, dry: Any, real: Any = None, *, dry_run: bool = True) -> None:
         self.dry, self.real, self.dry_run = dry, real, dry_run
@@ -59,7 +59,7 @@ class Lies:
 
 @asynccontextmanager
 async def acting_on_lies(lies: Lies) -> AsyncGenerator[tuple[Acted, FakeEval, TaskKey]]:
-    """Run the hands over one such eval."""
+    """Run the actions over one such eval."""
     with short_folder() as folder, fake_eval(folder, lies) as fake:
         machine = this_computer(Path(folder))
         async with acting_on([machine], Path(folder) / "known") as acted:
@@ -101,7 +101,7 @@ async def test_a_version_that_lies_high_is_not_believed_where_no_route_takes_a_d
         (None, ""),
     ],
 )
-async def test_a_dry_run_that_is_none_leads_to_no_order(dry: Any, said: str) -> None:
+async def test_a_false_dry_run_leads_to_no_order(dry: Any, said: str) -> None:
     async with acting_on_lies(Lies(dry, GOOD)) as (acted, fake, task):
         plan = await acted.plan(_PAUSE, task)
         [step] = plan.steps

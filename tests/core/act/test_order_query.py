@@ -62,7 +62,7 @@ def test_the_fleets_orders_and_those_of_the_journal_are_one_list() -> None:
     ]
 
 
-def test_what_is_looked_for_is_found_in_the_words_of_any_filter() -> None:
+def test_an_order_is_found_by_the_words_of_any_filter() -> None:
     given = [
         order("a", reason="Rate limits", target=SampleKey(PAUSED, "x y", 3)),
         order("b", action=Action(verb=Verb.CANCEL, manner="error")),

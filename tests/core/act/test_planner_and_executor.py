@@ -1,4 +1,4 @@
-"""The pure parts of acting: requests, commands, what is withheld, what is asked for, the words."""
+"""The pure parts of acting: requests, commands, withheld texts, confirmations and sentences."""
 
 import shlex
 from dataclasses import replace
@@ -265,7 +265,7 @@ def test_an_undo_is_not_undone_again() -> None:
     assert undo_requests(orders, "Ada") == ()
 
 
-def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
+def test_an_action_repeated_after_an_undo_can_be_undone_again() -> None:
     back = Action(verb=Verb.RESUME)
     again = Action(verb=Verb.PAUSE)
     orders = [
@@ -278,7 +278,7 @@ def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
     assert undo_requests([order("undo-4", TASK, again), *orders], "Ada") == ()
 
 
-def test_what_an_undo_failed_to_bring_back_can_be_undone_once_more() -> None:
+def test_a_failed_undo_can_be_tried_once_more() -> None:
     back = Action(verb=Verb.RESUME)
     second = TaskKey(PROCESS, "U")
     orders = [
@@ -317,7 +317,7 @@ def test_a_second_interrupt_is_refused_also_under_another_name_of_the_machine() 
 
 
 def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
-    """All logs that are known are final; that another task runs is what nobody sees."""
+    """All known logs are final, but another task runs that nobody sees."""
     live = process_seen(machine=RED, pid=7)
     key = fleet_after(named(RED), link(machine=RED), live).processes
     [process] = key.values()

@@ -68,7 +68,7 @@ def test_a_task_name_with_a_colon_is_found() -> None:
         find_task(fleet, "suite:one")
 
 
-def test_what_is_listed_of_a_hostile_name_is_harmless() -> None:
+def test_a_listed_hostile_name_is_harmless() -> None:
     rows = [task_row(f"t{number}", task="\x1b]52;c;x\x07") for number in range(20)]
     fleet = fleet_after(named(), process_seen(), tasks_seen(*rows))
     with pytest.raises(TargetUnclear, match="and 10 more") as raised:

@@ -95,7 +95,7 @@ def test_every_value_arrives() -> None:
     assert config.keys == {"quit": "ctrl+q"}
 
 
-def test_an_unknown_key_is_told_with_its_line_and_a_guess() -> None:
+def test_an_unknown_key_is_reported_with_its_line_and_a_guess() -> None:
     said = the_one_wrong('# a comment\n[[machines]]\nname = "a"\n\nhots = "b"\n')
     assert "config.toml, line 5" in said
     assert 'unknown key "hots" in [[machines]]' in said
@@ -132,7 +132,7 @@ def test_an_unknown_key_is_told_with_its_line_and_a_guess() -> None:
         ("machines = [\n  {name = 'a'},\n  {name = 'b', x = 1},\n]", 3, "allowed: name"),
     ],
 )
-def test_a_wrong_value_is_told_with_its_line_and_what_is_allowed(
+def test_a_wrong_value_is_reported_with_its_line_and_what_is_allowed(
     text: str, line: int, allowed: str
 ) -> None:
     said = the_one_wrong(text)
@@ -163,7 +163,7 @@ def test_words_of_the_other_link_kind_are_refused() -> None:
     assert 'line 4: "port" has no effect' in said
 
 
-def test_all_that_is_wrong_is_told_in_the_order_of_the_file() -> None:
+def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
     said = wrongs('[[machines]]\nname = "a"\nport = 0\n[screen]\ntheme = 1\nmice = true\n')
     assert [each.split(":")[0].rsplit(" ", 1)[1] for each in said] == ["3", "5", "6"]
 
@@ -177,7 +177,7 @@ def test_reading_raises_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     assert "1 more" in caught.value.advice
 
 
-def test_what_is_no_toml_is_told_with_its_line() -> None:
+def test_a_file_that_is_not_toml_is_reported_with_its_line() -> None:
     assert "line 2: " in the_one_wrong("a = 1\nb = \n")
     assert "at the end of the file" in the_one_wrong('a = """x\n')
 
@@ -191,7 +191,7 @@ def test_a_number_of_absurd_length_is_wrong_and_nothing_else() -> None:
         assert "from 1 to 3600" in the_one_wrong(f"[watch]\nfacts_every = {infinite}\n")
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"[screen]\n\xff\xfe\n")
     with pytest.raises(ConfigWrong, match="line 2: this line is not UTF-8"):
@@ -277,7 +277,7 @@ def test_lines_are_found_through_strings_comments_and_dotted_keys() -> None:
 
 
 @given(st.text(alphabet="[]{}=.,\"'#\\\n ab1", max_size=60))
-def test_a_text_of_any_shape_is_read_or_told_wrong_and_nothing_else(text: str) -> None:
+def test_a_text_of_any_shape_is_read_or_called_wrong(text: str) -> None:
     with does_not_raise():
         check_config(text, HERE)
         lines_of(text)
@@ -293,7 +293,7 @@ def test_a_text_of_any_shape_is_read_or_told_wrong_and_nothing_else(text: str) -
         ("quit = 'x'\nsort = 'x'", 'uses a key of "'),
     ],
 )
-def test_a_key_that_is_none_or_another_actions_is_wrong(text: str, says: str) -> None:
+def test_an_unknown_key_or_another_actions_key_is_wrong(text: str, says: str) -> None:
     known = {"quit": "q,ctrl+c", "down": "down,j", "filter": "slash", "sort": "s"}
     _, wrong = check_config(f"[keys]\n{text}\n", Path("c.toml"), actions=known)
     [problem] = wrong

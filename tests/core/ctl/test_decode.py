@@ -63,7 +63,7 @@ def test_a_spoiled_field_is_unknown_or_costs_its_row_alone(spoiled: bytes) -> No
     assert all(each.total_tokens == 5 for each in found.rows)
 
 
-def test_what_is_no_number_is_unknown() -> None:
+def test_a_value_that_is_not_a_number_is_unknown() -> None:
     row = json.dumps(
         {
             **json.loads(GOOD),
@@ -195,9 +195,7 @@ def test_a_spoiled_document_is_read_or_refused(decode: Callable[[bytes], Any]) -
 
 @pytest.mark.parametrize("opening", [b"[", b'{"x":'])
 @pytest.mark.parametrize("levels", [60, 150, *range(955, 1_000, 3)])
-def test_what_is_read_of_a_nested_document_can_be_written_again(
-    opening: bytes, levels: int
-) -> None:
+def test_a_nested_document_that_was_read_can_be_written_again(opening: bytes, levels: int) -> None:
     closing = b"]" if opening == b"[" else b"}"
     nested = opening * levels + b'"[["' + closing * levels
     row = GOOD[:-1] + b',"error":"E","index":1,"role":"tool","content":%s,"x":%s}' % (
@@ -238,7 +236,7 @@ def test_a_text_that_never_ends_costs_no_more_than_its_length(end: bytes) -> Non
         parse(body)
 
 
-def test_what_is_made_of_nothing_but_marks_is_not_cut() -> None:
+def test_a_text_of_nothing_but_marks_is_not_cut() -> None:
     assert split_items(b"[" + b"1," * 1_000_000 + b"1]") is None
 
 
@@ -268,7 +266,7 @@ def test_cutting_anything_ends(body: bytes) -> None:
         split_fields(body)
 
 
-def test_a_list_is_no_object_and_the_other_way_round() -> None:
+def test_a_list_is_not_an_object_and_the_other_way_round() -> None:
     with pytest.raises(AnswerMalformed):
         raw_rows(b"{}")
     with pytest.raises(AnswerMalformed):

@@ -110,7 +110,7 @@ async def test_in_the_end_every_event_is_there_and_as_it_ended(steps: list[str |
     assert next_reads(following) == ()
 
 
-async def test_what_is_settled_is_not_read_again() -> None:
+async def test_a_settled_page_is_not_read_again() -> None:
     sample, following = FakeSample(), EventFollower()
     for _ in range(1_000):
         sample.add()

@@ -1,4 +1,4 @@
-"""What an Inspect can do is read from its own list of routes; what it lacks has a way out."""
+"""The features of an Inspect are read from its own list of routes; each lack names a way out."""
 
 import json
 import shlex
@@ -43,7 +43,7 @@ def test_nothing_is_had_where_nothing_is_listed() -> None:
     assert not any(nothing.has(feature) for feature in REQUIREMENTS)
 
 
-def test_what_is_lacking_has_the_version_that_brings_it_and_the_way_there() -> None:
+def test_a_missing_feature_names_its_version_and_the_upgrade() -> None:
     assert since("drain task") == "0.3.265"
     command = upgrade_command("/opt/my env/bin/python", since("drain task"))
     assert shlex.split(command) == [
@@ -51,7 +51,7 @@ def test_what_is_lacking_has_the_version_that_brings_it_and_the_way_there() -> N
     ]  # fmt: skip
 
 
-def test_a_lack_is_said_with_the_way_out_and_what_is_there_is_none() -> None:
+def test_a_lack_is_reported_with_the_way_out_and_a_feature_that_is_there_is_not() -> None:
     found = Surface({("post", "/tasks/{task_id}/pause"): frozenset({"dry_run"})})
     assert missing("pause task", found) is None
     lack = missing("hard pause", found, "/v/bin/python")

@@ -1,4 +1,4 @@
-"""What the log script answers is decoded, or refused; errors are grouped by their cause."""
+"""Answers of the log script are decoded or refused; errors are grouped by cause."""
 
 import json
 from typing import Any

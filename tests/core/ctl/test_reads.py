@@ -1,4 +1,4 @@
-"""What is asked, what an answer means, and that what the agent wrote stays away unless asked."""
+"""Requests, the meaning of answers, and that text of the agent is left out unless asked for."""
 
 import json
 from collections.abc import Callable
@@ -142,7 +142,7 @@ STORE = {
     ("decode", "document"),
     [(sample_detail, DETAIL), (event_page, EVENTS), (messages, MESSAGES), (store, STORE)],
 )
-def test_what_the_agent_wrote_is_there_only_when_asked_for(
+def test_text_of_the_agent_is_there_only_when_asked_for(
     decode: Callable[..., Any], document: dict[str, Any]
 ) -> None:
     body = json.dumps(document).encode()
@@ -187,7 +187,7 @@ def test_messages_and_a_store_say_how_much_there_is() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "yesterday", "2026-99-99T00:00:00", "9" * 400])
-def test_what_is_no_time_is_unknown(value: str) -> None:
+def test_a_value_that_is_not_a_time_is_unknown(value: str) -> None:
     assert unix_time(value) is None
 
 
@@ -249,7 +249,7 @@ async def test_a_read_names_the_sample_it_could_not_find() -> None:
         await reads.read_sample(read, SampleKey(task_key(), "a\x1b/", 2), "e")
 
 
-async def test_what_an_old_inspect_lacks_is_said_with_the_version_that_has_it() -> None:
+async def test_a_lack_of_an_old_inspect_is_reported_with_the_version_that_has_it() -> None:
     async def read(process: ProcessKey, path: str) -> Reply:
         assert process == task_key().process
         assert path == "/evals/e/sample/store?sample_id=1&epoch=1"

@@ -148,7 +148,7 @@ def test_a_desk_is_a_room() -> None:
     assert room.now() == NOW
 
 
-async def test_what_machines_say_is_folded_judged_and_shown() -> None:
+async def test_frames_of_machines_are_folded_judged_and_shown() -> None:
     connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
     shown = list[FleetUpdate]()
     desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
@@ -227,7 +227,7 @@ async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_recording_that_fails_ends_and_is_told_and_the_room_goes_on() -> None:
+async def test_a_recording_that_fails_ends_and_is_reported_and_the_room_goes_on() -> None:
     def fail(event: Event) -> None:
         raise StorageError(f"no room for {type(event).__name__}")
 
@@ -605,7 +605,7 @@ async def test_findings_are_kept_when_they_change_and_come_back_with_their_age()
     assert {each.opened_at for each in again.fleet.findings} == {NOW}
 
 
-async def test_what_waits_is_kept_when_the_room_closes() -> None:
+async def test_waiting_events_are_kept_when_the_room_closes() -> None:
     store = _Store()
     desk = desk_of(FakeConnection(H1), store=store)
     async with running(desk):

@@ -34,7 +34,7 @@ class Slow:
         raise NotImplementedError(task)
 
 
-async def test_what_is_being_written_when_the_room_is_left_is_kept() -> None:
+async def test_an_event_being_written_when_the_room_is_left_is_kept() -> None:
     disk = Slow()
     writer = EventWriter(disk, lambda _: None)
     events = [LinkHeard(at=float(at), machine=MachineName("m")) for at in range(3)]

@@ -1,4 +1,4 @@
-"""A new room begins with what the history knows of the last hours."""
+"""A new room begins with the history of the last hours."""
 
 from dataclasses import replace
 
@@ -61,7 +61,7 @@ def test_a_list_that_was_kept_in_parts_ends_no_task() -> None:
     assert fleet.processes[process_key()].state is not ProcessState.GONE
 
 
-def test_what_ended_too_long_ago_was_dismissed_or_is_of_no_machine_stays_away() -> None:
+def test_processes_that_ended_long_ago_were_dismissed_or_have_no_machine_stay_away() -> None:
     fleet = begun(
         process_seen(pid=1),
         process_gone(pid=1, at=NOW),

@@ -63,7 +63,7 @@ async def test_a_recording_plays_to_the_very_fleet_that_was_seen(tmp_path: Path)
     assert len(await desk.progress(task_key())) == 1
 
 
-async def test_what_was_recorded_live_plays_again(tmp_path: Path) -> None:
+async def test_a_live_recording_plays_again(tmp_path: Path) -> None:
     path = tmp_path / "room.jsonl"
     with Recorder(path) as record:
         for event in STORY:
@@ -128,7 +128,7 @@ async def test_a_broken_recording_shows_what_came_before_it(tmp_path: Path) -> N
     assert desk.fleet.processes
 
 
-def test_a_recording_that_cannot_be_opened_is_said_at_once(tmp_path: Path) -> None:
+def test_a_recording_that_cannot_be_opened_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="can't be written"):
         Recorder(tmp_path / "nowhere" / "room.jsonl")
 
@@ -144,7 +144,7 @@ def test_a_disk_that_fails_ends_the_recording() -> None:
     recorder.close()
 
 
-def test_a_recording_that_only_its_end_could_not_finish_is_told_and_ends() -> None:
+def test_a_recording_that_only_its_end_could_not_finish_is_reported_and_ends() -> None:
     recorder = Recorder(Path("/dev/full"))
     recorder(named())
     recorder.close()

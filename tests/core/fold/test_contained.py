@@ -114,7 +114,9 @@ def test_an_eval_whose_socket_was_removed_says_so() -> None:
          ContainerPlace(engine="docker", id="0" * 12, namespace="pid:[1]", pid=4)),
     ],
 )  # fmt: skip
-def test_what_a_host_says_of_a_container(row: dict[str, Any], place: ContainerPlace | None) -> None:
+def test_a_hostile_description_of_a_container_is_harmless(
+    row: dict[str, Any], place: ContainerPlace | None
+) -> None:
     body = json.dumps([{"pid": 1, "start": "s", **row}]).encode()
     [found] = process_reports(H1, body, at=NOW)
     assert found.event.container == place

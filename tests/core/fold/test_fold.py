@@ -94,7 +94,7 @@ def test_a_process_parks_when_all_its_tasks_are_over_and_it_is_kept() -> None:
     assert runs.processes[process_key()].state is ProcessState.LIVE
 
 
-def test_a_look_that_tells_less_keeps_what_was_told() -> None:
+def test_a_poll_with_less_keeps_the_earlier_values() -> None:
     fleet = fleet_after(
         process_seen(cwd="/home/op", run_id="r1"), process_seen(state=ProcessState.BUSY, argv=())
     )
@@ -103,7 +103,7 @@ def test_a_look_that_tells_less_keeps_what_was_told() -> None:
     assert process.argv
 
 
-def test_a_read_that_fails_is_told_until_one_succeeds() -> None:
+def test_a_read_that_fails_is_reported_until_one_succeeds() -> None:
     failed = ReadFailed(at=NOW, process=process_key(), what="tasks", reason="http 500")
     fleet = fleet_after(failed, fleet=_running())
     assert fleet.processes[process_key()].trouble == "tasks: http 500"

@@ -46,7 +46,7 @@ def paused(one: Eval) -> bool:
     return MODEL in one.task()["paused_models"]
 
 
-async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
+async def test_only_pauses_of_this_guide_are_resumed_after_a_restart(
     three: tuple[Eval, Eval, Eval], tmp_path: Path
 ) -> None:
     before, killed, ours = three
@@ -83,7 +83,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
     assert ours.task()["process_paused"], "somebody else's own pause stays"
 
 
-async def test_what_somebody_changed_meanwhile_is_left_to_them(
+async def test_a_pause_that_somebody_changed_meanwhile_is_left_as_it_is(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = started(evals, evals.folder / "d").wait_ready()
@@ -123,7 +123,7 @@ async def test_finishing_early_goes_one_step_with_each_key(evals: Evals, tmp_pat
         assert len(here.acted.sent) == 2
 
 
-async def test_cleaning_up_asks_for_each_and_for_others_only_when_told(
+async def test_cleaning_up_asks_for_each_and_for_others_only_with_the_option(
     evals: Evals, tmp_path: Path
 ) -> None:
     data_dir = evals.folder / "d"

@@ -1,122 +1,23 @@
-"""The step of the clean-up guide that removes containers: what it offers, and what it refuses."""
+"""The step of the clean-up guide that removes containers: its offers and its refusals."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
-from core.act.ports import ActionDesk
-from core.act.service import ActionService
 from core.errors import NotConfirmed, UsageWrong
-from core.events import Event, MachineRead, ProbeAnswered
 from core.fleet import Fleet
 from core.guide.factories import cleanup_guide
 from core.guide.guide import Guide, StepKind, StepState
-from core.guide.runner import GuideRunner
-from core.ids import MachineName
-from core.model.job import Job
-from core.model.machine import Container, Docker, ProbeFound, ToolState
-from tests.support.fleets import (
-    H1,
-    NOW,
-    facts,
-    fleet_after,
-    link,
-    named,
-    process_seen,
-    task_row,
-    tasks_seen,
-)
+from tests.support.fleets import H1, NOW, process_seen
+from tests.support.leftovers import Desk, fleet_with, left, read, runner_on
 from tests.support.orders import HERE
 
 LATER_S = 10.0
-PROBE = ProbeFound(
-    python="3.11",
-    host="h100-1",
-    platform="Linux",
-    user="me",
-    pid=9,
-    read_only=False,
-    clock_offset=0.0,
-)
-
-
-def left(number: int, **more: Any) -> Container:
-    """Return a container of an eval that has ended."""
-    words: dict[str, Any] = {"name": f"old-{number}", "project": f"inspect-old-iabc12{number}"}
-    words |= {"created": NOW - 90_000.0, "is_own": True, "is_running": False}
-    return Container(id=f"{number:012x}", **{**words, "status": "Exited (137)", **more})
-
-
-def read(*containers: Container, at: float = NOW) -> MachineRead:
-    docker = Docker(state=ToolState.OK, containers=containers)
-    return facts(at=at, docker=docker)
-
-
-def fleet_with(*events: Event) -> Fleet:
-    return fleet_after(
-        named(),
-        link(at=NOW - 100),
-        ProbeAnswered(at=NOW - 100, machine=H1, probe=PROBE),
-        process_seen(started_at=NOW - 9_000),
-        tasks_seen(task_row()),
-        *events,
-    )
 
 
 def made(fleet: Fleet) -> Guide:
     return cleanup_guide(fleet, None, frozenset(), NOW, HERE, others=False)
-
-
-class Desk:
-    """A desk that keeps the jobs that it is given."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
-        self.jobs: list[Job] = []
-
-    def now(self) -> float:
-        return self.fleet.at
-
-    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        del machine, deadline
-        self.jobs.append(job)
-        return {"removed": list(job.given["containers"])}
-
-
-class Shelf:
-    """Keeps guides in memory."""
-
-    def __init__(self) -> None:
-        self.kept: list[Guide] = []
-
-    async def save(self, guide: Guide) -> None:
-        self.kept.append(guide)
-
-    async def recent(self, limit: int) -> tuple[Guide, ...]:
-        del limit
-        return tuple(self.kept[-1:])
-
-    async def claim(self, guide: str, instance: object) -> Guide:
-        raise NotImplementedError(guide, instance)
-
-
-class Acting:
-    """Who confirms."""
-
-    instance = HERE
-
-    def is_ours(self, process: object) -> bool:
-        del process
-        return True
-
-
-def runner_on(desk: Desk) -> GuideRunner:
-    return GuideRunner(
-        cast("ActionDesk", desk), cast("ActionService", Acting()), book=Shelf(), worker=desk
-    )
 
 
 def test_a_guide_offers_what_no_eval_holds_and_nothing_else() -> None:
@@ -161,7 +62,7 @@ def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> Non
     assert job.given == {"containers": {each.id: each.project for each in (left(1), left(2))}}
 
 
-def test_what_an_eval_may_hold_by_now_is_not_removed() -> None:
+def test_a_container_that_an_eval_may_hold_by_now_is_not_removed() -> None:
     desk = Desk(fleet_with(read(left(1), left(2))))
 
     async def work() -> None:

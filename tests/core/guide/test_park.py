@@ -1,4 +1,4 @@
-"""Parking safely on real evals: what the shown command resumes, and what is never lost."""
+"""Parking safely on real evals: the shown command resumes them, and nothing is lost."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ async def park(here: Guided, one: Eval) -> Guide:
 
 
 async def resumed(guide: Guide, one: Eval) -> None:
-    """Run what the guide shows and wait until that run is over."""
+    """Run the command that the guide shows, and wait until that run is over."""
     done = await in_a_shell(guide.command, one.folder)
     assert done.returncode == 0, (guide.command, done.stdout, done.stderr)
     launch = json.loads(done.stdout.splitlines()[0])
@@ -79,7 +79,7 @@ async def resumed(guide: Guide, one: Eval) -> None:
         pytest.param(False, id="eval", marks=pytest.mark.slow),
     ],
 )
-async def test_what_was_parked_goes_on_by_the_shown_command_with_nothing_lost_and_nothing_twice(
+async def test_a_parked_run_resumes_by_the_shown_command_with_nothing_lost_and_nothing_twice(
     evals: Evals, tmp_path: Path, eval_set: bool
 ) -> None:
     one = started(evals, eval_set=eval_set)
@@ -146,7 +146,7 @@ async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_noth
 
 
 @pytest.mark.slow
-async def test_what_is_resumed_before_the_interrupt_is_waited_for_again(
+async def test_a_process_resumed_before_the_interrupt_is_waited_for_again(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = started(evals, eval_set=False)

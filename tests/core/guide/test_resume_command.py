@@ -1,4 +1,4 @@
-"""The command that resumes a parked run, from what is known of its process."""
+"""The command that resumes a parked run, built from its process."""
 
 import json
 import subprocess
@@ -99,7 +99,7 @@ def test_variables_are_named_and_what_stands_in_the_command_is_not_among_them() 
         (("inspect", "eval-retry", "a.eval", "b.eval"), {}, "several logs"),
     ],
 )
-def test_what_is_not_known_is_not_guessed(
+def test_an_unknown_command_is_not_guessed(
     argv: tuple[str, ...], more: dict[str, Any], why: str
 ) -> None:
     found = built(*argv, **more)
@@ -121,7 +121,7 @@ def test_our_own_spec_comes_first() -> None:
 
 
 @pytest.mark.parametrize("how", [{"cwd": "-"}, {"cwd": "runs"}, {}])
-def test_what_a_shell_would_take_for_something_else_is_no_command(how: dict[str, Any]) -> None:
+def test_a_line_that_a_shell_would_misread_is_not_a_command(how: dict[str, Any]) -> None:
     """`cd -` goes elsewhere, and `X=/inspect eval` runs the shell's own `eval`."""
     first = "inspect" if how else "X=/bin/inspect"
     assert "a shell would misread" in built(first, "eval-set", "ctf.py", **how).why_not

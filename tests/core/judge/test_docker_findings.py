@@ -1,5 +1,6 @@
 """Findings about Docker on a machine: lost sandboxes, and containers that no eval holds."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,13 +42,16 @@ PROBE = ProbeFound(
 def box(number: int, **more: Any) -> Container:
     """Return the container of a sample of the task `gdm_intercode_ctf`."""
     project = PROJECT.format(number)
-    words = {"name": f"{project}-default-1", "project": project, "created": NOW - 500.0}
-    return Container(id=f"c{number}", **{**words, "is_own": True, "status": "Up 8 minutes", **more})
+    made = Container(
+        id=f"c{number}", name=f"{project}-default-1", project=project, created=NOW - 500.0,
+        is_own=True, status="Up 8 minutes",
+    )  # fmt: skip
+    return replace(made, **more)
 
 
 def read(step: int, *containers: Container, **more: Any) -> MachineRead:
     """Return the reading of the machine after so many periods."""
-    docker = Docker(**{"state": ToolState.OK, "containers": containers, **more})
+    docker = replace(Docker(state=ToolState.OK, containers=containers), **more)
     at = NOW + step * STEP_S
     return facts(at=at, docker=docker)
 
@@ -135,7 +139,7 @@ def test_samples_that_end_between_two_readings_lost_nothing() -> None:
     assert docker_findings(stale) == []  # nothing is known of the samples since
 
 
-def test_what_no_eval_holds_is_a_finding_with_the_command_that_removes_exactly_it() -> None:
+def test_leftover_containers_are_a_finding_with_the_command_that_removes_exactly_them() -> None:
     held, old = box(1), box(2, created=NOW - 20_000.0, is_running=False)
     fleet = watched(both(-1), read(0, held, old))
     assert docker_findings(fleet) == []
@@ -163,7 +167,7 @@ HOLDERS: dict[str, Event] = {
 
 
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_what_a_living_eval_may_hold_is_never_offered(holder: Event) -> None:
+def test_containers_that_a_living_eval_may_hold_are_never_offered(holder: Event) -> None:
     other = box(1, project="inspect-other-iabc123")
     fleet = watched(holder)
     assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(other,))) == ()
@@ -186,6 +190,8 @@ def test_what_a_living_eval_may_hold_is_never_offered(holder: Event) -> None:
         "not Inspect's",
     ],
 )
-def test_what_may_be_somebody_elses_is_never_offered(container: Container, others: int) -> None:
+def test_containers_that_may_be_somebody_elses_are_never_offered(
+    container: Container, others: int
+) -> None:
     docker = Docker(state=ToolState.OK, containers=(container,), others=others)
     assert leftovers(watched(), H1, docker) == ()

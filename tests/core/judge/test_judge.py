@@ -40,7 +40,7 @@ UP = judged(named(), link(at=NOW))
 RUNNING = judged(process_seen(started_at=NOW - 9_000), tasks_seen(task_row(done=10)), fleet=UP)
 
 
-def test_a_first_connection_is_no_finding() -> None:
+def test_a_first_connection_is_not_a_finding() -> None:
     assert UP.findings == ()
 
 
@@ -85,7 +85,7 @@ def test_a_link_that_is_down_tells_the_newest_reason() -> None:
         TimePassed(at=NOW + 200),
         fleet=fleet,
     )
-    assert again.findings == fleet.findings  # a try that fails alike is no news
+    assert again.findings == fleet.findings  # a try that fails alike is not news
 
 
 def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
@@ -97,7 +97,7 @@ def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
     assert "needs you: permission denied" in fleet.findings[0].text
 
 
-def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> None:
+def test_a_process_that_was_there_before_us_is_not_news_but_a_new_one_is() -> None:
     assert _kinds(RUNNING) == []
     fleet = judged(process_seen(pid=200, at=NOW + 50, started_at=NOW + 48), fleet=RUNNING)
     [came] = fleet.findings
@@ -145,6 +145,16 @@ def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     headless, starved = fleet.findings
     assert (headless.kind, headless.closed_at) == ("headless", None)
     assert (starved.kind, starved.closed_at) == ("starved", NOW + 65)
+
+
+def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
+    stopped = process_seen(
+        state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20, is_stopped=True
+    )
+    [found] = judged(stopped, fleet=RUNNING).findings
+    assert "a signal stopped it" in found.text
+    assert found.text.endswith("To continue it, run: kill -CONT 100")
+    assert "blocked" not in found.text
 
 
 def test_a_finished_task_tells_its_status_and_score() -> None:
@@ -201,7 +211,7 @@ def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
     fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 2
     old = judged(RunChanged(at=NOW, run=broken), fleet=UP)
-    assert old.findings == (), "what the last room knew is no news"
+    assert old.findings == (), "the knowledge of the last room is not news"
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:
@@ -259,7 +269,7 @@ def test_an_unreadable_log_is_open_until_it_is_read() -> None:
     assert log.closed_at is not None
 
 
-def test_what_is_open_about_something_dismissed_is_closed() -> None:
+def test_an_open_finding_about_something_dismissed_is_closed() -> None:
     fleet = judged(
         process_seen(state=ProcessState.HEADLESS),
         tasks_seen(task_row(errored=3)),

@@ -13,7 +13,7 @@ WORDS = ("tmux", "attach-session", "-t", "=it's $(x)")
 
 
 def _script(word: str) -> list[str]:
-    """What the shell over there runs."""
+    """The command that the remote shell runs."""
     shell, flag, script = shlex.split(word)
     assert (shell, flag) == ("/bin/sh", "-c")
     return shlex.split(script.partition("; exec ")[2])

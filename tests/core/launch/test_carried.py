@@ -1,4 +1,4 @@
-"""What the words carry, read back by those who read them: Inspect's parser, TOML, a shell."""
+"""Values in command lines and files, read back by Inspect's parser, TOML and a shell."""
 
 import json
 import subprocess

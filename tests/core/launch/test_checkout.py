@@ -50,7 +50,7 @@ def code_of(hands: Hands, asked: RunPlan) -> Path:
 
 
 async def refused(hands: Hands, asked: RunPlan, token: str | None = None) -> str:
-    """Return why there is no checkout; nothing of one is left."""
+    """Return why the checkout failed, and check that nothing of it is left."""
     with pytest.raises(JobFailed) as told:
         await fetch_client.fetch_code(hands, asked, token=token)
     assert not list(code_of(hands, asked).parent.glob("code*[!k]"))
@@ -93,7 +93,7 @@ async def test_a_branch_a_tag_and_a_commit_are_checked_out_and_nothing_is_done_t
         await fetch_client.fetch_code(hands, other, token=None)
 
 
-async def test_repositories_within_come_too_and_large_files_are_told(
+async def test_repositories_within_come_too_and_large_files_are_reported(
     source: Repository, folder: Path, hands: Hands
 ) -> None:
     repository(folder / "served" / "within", {"inner.py": "Y = 2\n"})
@@ -125,7 +125,7 @@ async def test_nothing_of_the_accounts_own_git_acts(source: Repository, hands: H
     assert not (hands.home / "acted").exists()
 
 
-async def test_what_can_not_be_had_is_a_sentence(
+async def test_code_that_can_not_be_fetched_is_a_sentence(
     source: Repository, folder: Path, hands: Hands
 ) -> None:
     assert "no branch, tag or commit nope | check `ref`" in await refused(
@@ -238,7 +238,7 @@ async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -
     assert len({each.version for each in got}) == 1
 
 
-async def test_what_is_cut_in_its_middle_is_done_again(
+async def test_a_checkout_cut_in_its_middle_is_done_again(
     source: Repository, folder: Path, hands: Hands
 ) -> None:
     go_on, asked_for = threading.Event(), threading.Event()
@@ -280,7 +280,7 @@ def programs(home: Path) -> list[int]:
     return [pid for pid in with_variable("HOME", str(home)) if "evalroom-job" in command_of(pid)]
 
 
-async def test_what_takes_too_long_is_ended_and_told(
+async def test_a_checkout_that_takes_too_long_is_ended_and_reported(
     source: Repository, folder: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del source
@@ -302,7 +302,7 @@ async def test_what_takes_too_long_is_ended_and_told(
     await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
 
 
-async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(
+async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(
     source: Repository, hands: Hands
 ) -> None:
     (source.folder / "large").write_bytes(os.urandom(3_000_000))

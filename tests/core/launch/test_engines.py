@@ -79,7 +79,7 @@ def test_inspects_launch_record_is_read() -> None:
     ["\x1b[?1034h", "\ufeff", "Welcome to gpu1 ", '{"event": "motd"}', "{ warning: ", "x\r\n"],
     ids=ascii,
 )
-def test_what_is_printed_around_a_record_is_no_part_of_it(before: str) -> None:
+def test_text_printed_around_a_record_is_not_part_of_it(before: str) -> None:
     for name, record in (("detach", json.dumps(RECORD)), ("tmux", '{"session": "smoke-x"}')):
         engine = engine_named(name)
         assert engine.read(0, f"{before}{record}\r\n{{}}", "") == engine.read(0, record, "")
@@ -116,7 +116,7 @@ def test_a_second_start_says_what_the_first_did_or_that_it_is_on_its_way(name: s
     ],
 )
 @pytest.mark.parametrize("name", ["detach", "tmux"])
-def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
+def test_a_bad_record_is_a_failure(name: str, said: str) -> None:
     with pytest.raises(JobFailed, match="did not start"):
         engine_named(name).read(0, said, "")
 
@@ -171,7 +171,7 @@ def test_a_machine_without_tmux_says_so() -> None:
     assert 'engine = "detach"' in failed.value.advice
 
 
-def test_what_a_tmux_start_answers_is_how_to_attach_and_to_read_its_screen() -> None:
+def test_a_tmux_start_answers_how_to_attach_and_how_to_read_its_screen() -> None:
     assert engine_named("tmux").read(0, '{"session": "smoke-x-2"}\n', "") == StartResult(
         attach=attach_command("smoke-x-2"), output=ScreenOutput(screen_command("smoke-x-2"))
     )

@@ -91,7 +91,7 @@ def test_a_comma_in_quotes_or_brackets_ends_nothing_and_an_apostrophe_opens_noth
     ]
 
 
-def test_what_is_no_table_is_told_without_what_was_typed() -> None:
+def test_text_that_is_not_a_table_is_reported_without_being_repeated() -> None:
     with pytest.raises(FieldUnreadable) as wrong:
         field_value("table", "sk-CANARY-0123456789")
     assert "CANARY" not in wrong.value.why
@@ -106,7 +106,7 @@ def test_a_template_asks_for_what_is_blank_in_it_and_for_nothing_else(template: 
     assert {each.what for each in checked.wrong.values()} == {"needed"}
 
 
-def test_an_own_template_that_is_no_toml_is_said() -> None:
+def test_an_own_template_that_is_not_toml_is_reported() -> None:
     with pytest.raises(SpecWrong, match="mine"):
         form_of_template(Template(name="mine", title="", text="task = ", blanks=()))
 
@@ -138,7 +138,7 @@ def test_of_a_run_a_blank_keeps_what_was_and_a_dash_leaves_it_out() -> None:
     assert without.max_samples is None
 
 
-def test_what_is_wrong_is_told_by_its_field_and_a_wrong_machine_before_all_else_is_right() -> None:
+def test_a_mistake_is_reported_by_its_field_and_a_wrong_machine_before_the_rest_is_right() -> None:
     form = form_of_template(BUILT_IN_TEMPLATES[0])
     form = form.typed("limit", "few").typed("machine", "nowhere").typed("args", "samples")
     wrong = check_form(form, [GPU]).wrong
@@ -191,7 +191,7 @@ def test_a_draft_comes_back_without_what_may_be_a_secret() -> None:
 
 
 @pytest.mark.parametrize("kept", [None, 3, [], {}, {"source": 1}, {"source": "a", "template": []}])
-def test_what_is_no_draft_is_none(kept: object) -> None:
+def test_a_file_that_is_not_a_draft_is_ignored(kept: object) -> None:
     assert form_of_draft(kept) is None
 
 

@@ -1,10 +1,11 @@
-"""Which GPUs are free, by what is known of a machine."""
+"""Which GPUs of a machine are free."""
 
 import asyncio
 import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -30,7 +31,7 @@ D = Gpu(index=3, uuid="GPU-dd", mig="enabled")
 E = Gpu(index=4, uuid="0xabc")
 
 
-def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
+def test_a_gpu_that_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     gpus = (A, B, C, D, E)
     assert available_gpus(gpus, ()) == (A, E)
     assert available_gpus(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
@@ -40,6 +41,7 @@ def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
 
 
+GIVEN_OUT = cast("Any", gpu_use)  # the shipped programs have no types
 GIB = 1024**3
 USES = [
     (70 * GIB, 80 * GIB, 0.0, False),
@@ -58,14 +60,14 @@ def test_a_gpu_that_is_much_used_by_nobody_that_can_be_seen_is_not_free() -> Non
         gpu = replace(A, memory_used=used, memory_total=total, utilisation=busy)
         assert bool(available_gpus([gpu], ())) is is_free, gpu
         # The program that gives GPUs out has the same rule.
-        assert (gpu_use.unseen_use(used, total, busy) is None) is is_free, gpu
+        assert (GIVEN_OUT.unseen_use(used, total, busy) is None) is is_free, gpu
         assert (unavailable_reason(gpu, ()) is None) is is_free, gpu
     blocked = replace(A, blocked="is hidden\x1b by the login")
     assert available_gpus([blocked], ()) == ()
     assert unavailable_reason(blocked, ()) == "is hidden␛ by the login"
 
 
-def test_what_keeps_a_gpu_is_told() -> None:
+def test_the_holder_of_a_gpu_is_reported() -> None:
     held = [Reservation(name="GPU-aa.lock", run="20260101-000000-abcdefgh", operator="a\x1b[1mb")]
     assert unavailable_reason(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
     assert unavailable_reason(E, [Reservation(name="index-4.lock")]) == "is reserved"

@@ -44,7 +44,7 @@ def test_every_option_of_eval_set_is_a_key_or_an_option() -> None:
     assert {name: kind for name, kind in options.items() if name not in own} == dict(option_kinds())
 
 
-def test_no_key_stands_for_an_option_that_is_none() -> None:
+def test_each_key_stands_for_an_existing_option() -> None:
     twins = {"no-detach", "help"}
     assert set(refused_options()) - twins <= set(_options())
 

@@ -29,10 +29,13 @@ MIB = 1024**2
         ({"open_files": 256}, "warning open files: a process may open 256 files (ulimit -n); 10"),
         ({"processes_left": 8}, "stop processes: only 8 more processes and threads may start"),
         ({"processes_left": 99}, "warning processes: only 99 more"),
-        ({"memory": 256 * MIB}, "stop memory limit: runs live in a control group with a limit of"),
+        (
+            {"memory": 256 * MIB},
+            "stop memory limit: the control group of runs allows only",
+        ),
     ],
 )
-def test_limits_that_do_not_suffice_are_told(limits: Mapping[str, Any], says: str) -> None:
+def test_limits_that_do_not_suffice_are_reported(limits: Mapping[str, Any], says: str) -> None:
     facts = replace(WELL, limits=found(LimitFacts(**limits)))
     [told] = said(list(limit_checks(facts, spec())))
     assert told.startswith(says)
@@ -55,7 +58,7 @@ _MANY = 'task = "a/b"\nmodel = "mockllm/model"\nmachine = "local"\non_error = "c
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"free": 3 * MIB}, "/tmp for temporary files is full: only 3 MiB free"),
+        ({"free": 3 * MIB}, "the folder for temporary files (/tmp) is full: only 3 MiB free"),
         ({"has_files_left": False}, "can't hold more files"),
         ({"is_writable": False}, "is not writable"),
         ({"exists": False}, "does not exist; create it"),
@@ -66,7 +69,7 @@ def test_a_folder_for_temporary_files_that_is_of_no_use_stops(
 ) -> None:
     facts = replace(WELL, temporary=found(folder(full="/tmp", **changes)))
     [told] = said(list(limit_checks(facts)))
-    assert told.startswith("stop TMPDIR: /tmp for temporary files")
+    assert told.startswith("stop TMPDIR: the folder for temporary files (/tmp)")
     assert says in told
     [told] = said(list(limit_checks(replace(WELL, temporary=failed(ToolState.STUCK)))))
     assert "does not respond" in told
@@ -91,7 +94,9 @@ STARTED = {
 }
 KILLS = {"group": 1, "limit": 512 * MIB, "machine": 1}
 BY_GROUP = "the kernel killed 1 process of its control group for lack of memory (limit 0.5 GiB)"
-BY_MACHINE = "the kernel killed 2 processes on the machine for lack of memory since it started"
+BY_MACHINE = (
+    "since the run started, the kernel killed 2 processes on the machine for lack of memory"
+)
 FILES = "it ran out of open files (ulimit -n)"
 
 

@@ -1,4 +1,4 @@
-"""Which machine a run gets, what the others lack, and what a machine that is not there says."""
+"""The choice of a machine for a run, the lacks of the others, and machines out of reach."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ INSPECT: dict[str, Any] = {
 
 
 def answer(gpus: int = 0, **parts: Any) -> dict[str, Any]:
-    """What a machine answers that has so many free GPUs."""
+    """The answer of a machine with this many free GPUs."""
     rows = [{"index": i, "uuid": f"GPU-{i}", "name": "H100"} for i in range(gpus)]
     well: dict[str, Any] = {
         "machine": {"python": "3.11.0", "platform": "Linux", "host": "h", "user": "u"},
@@ -87,7 +87,7 @@ async def test_the_first_machine_that_fits_is_taken_and_the_others_say_why_not()
         ("a", "/v/bin/python does not have Inspect"),
         ("c", "can't survey c: not sent: the link to c is down"),
     )
-    # What the look answers is no warning of the plan any more.
+    # The answer of the check is no longer a warning of the plan.
     assert one.plan.warnings == ()
 
 

@@ -40,7 +40,7 @@ def test_a_machine_goes_before_a_tag_of_its_name() -> None:
     assert one.candidates == ("a",)
 
 
-def test_a_machine_that_is_none_is_told_with_the_nearest() -> None:
+def test_an_unknown_machine_is_reported_with_the_nearest() -> None:
     with pytest.raises(SpecWrong) as told:
         expand(spec("", "machine=gpus"), FLEET)
     assert 'did you mean "gpu"?' in told.value.advice

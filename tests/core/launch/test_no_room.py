@@ -32,7 +32,9 @@ def full_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield home
 
 
-async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folder: Path) -> None:
+async def test_a_full_disk_is_reported_and_nothing_is_started(
+    full_home: Path, folder: Path
+) -> None:
     machine = MachineConfig(name=MachineName("local"), link="command")
     async with launching([machine], folder) as here:
         await here.watched.desk.first_poll(20)
@@ -44,7 +46,7 @@ async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folde
         assert not list((full_home / ".evalroom").rglob("*.toml"))
 
 
-async def test_a_home_that_is_not_to_be_written_is_told(sshd: Sshd, folder: Path) -> None:
+async def test_a_home_that_is_not_to_be_written_is_reported(sshd: Sshd, folder: Path) -> None:
     home = sshd.home("bob")
     home.chmod(0o500)
     try:

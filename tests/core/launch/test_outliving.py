@@ -1,9 +1,11 @@
 """Whether an eval outlives the link that starts it is found out before it is started."""
+# pyright: standard
+# The shipped programs have no types.
 
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,7 +87,7 @@ async def test_docker_run_ends_what_its_link_leaves_and_docker_exec_does_not(
     run = (*docker_engine.words, "run", "--rm", "-i", "--network=none", *PYTHON, IMAGE)
     [check] = await link_check(Linked(run, BASE_PYTHON))
     assert check.level == "stop"
-    assert check.message.endswith("its command runs in a container that ends with it")
+    assert check.message.endswith("the link's command runs in a container that ends with it")
     assert "docker exec" in check.advice
     with docker_engine.container(*PYTHON) as name:
         exec_ = (*docker_engine.words, "exec", "-i", name)
@@ -105,7 +107,7 @@ async def test_docker_run_ends_what_its_link_leaves_and_docker_exec_does_not(
         ("0::/\n", None),
     ],
 )
-def test_what_ends_the_processes_of_a_session_is_known_by_its_group(
+def test_the_reason_why_a_session_ends_its_processes_is_known_by_its_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, ends: str | None
 ) -> None:
     monkeypatch.setattr(session, "read_file", lambda _: groups.encode())
@@ -120,7 +122,7 @@ def test_what_ends_the_processes_of_a_session_is_known_by_its_group(
 
 
 @contextmanager
-def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Iterator[None]:
+def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Generator[None]:
     """Stand in for what systemd's login manager answers."""
     cases = "".join(f"*{name}) echo '{answer}';;\n" for name, answer in answers.items())
     tool = folder / "busctl"
@@ -130,7 +132,7 @@ def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Ite
     yield
 
 
-def test_a_session_that_ends_its_processes_is_told_with_what_to_do() -> None:
+def test_a_session_that_ends_its_processes_is_reported_with_what_to_do() -> None:
     facts = replace(WELL, session=found("logout"))
     [told] = said(list(link_checks(facts)))
     assert told.startswith("warning link: the eval may end with its link")

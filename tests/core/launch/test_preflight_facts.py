@@ -43,7 +43,7 @@ def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
     assess_machine(facts, Fleet(), MachineName("here"))
 
 
-def test_what_a_host_writes_is_harmless_in_a_check() -> None:
+def test_text_of_a_host_is_harmless_in_a_check() -> None:
     told = {"inspect": {"state": "failed", "error": "\x1b[2J\u202eboom\x07"}}
     text = " ".join(said(judged(spec(GIVEN), parse_survey(told))))
     assert "boom" in text

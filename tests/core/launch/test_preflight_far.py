@@ -26,7 +26,7 @@ base_url = "http://localhost:1/v1"
 """
 
 
-async def test_an_account_that_may_little_is_told_all_that_it_lacks(
+async def test_an_account_with_few_rights_gets_a_list_of_all_that_it_lacks(
     sshd: Sshd, folder: Path
 ) -> None:
     machine = machine_of(sshd)

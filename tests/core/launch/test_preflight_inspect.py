@@ -59,7 +59,7 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
          "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
     ],
 )  # fmt: skip
-def test_an_interpreter_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
+def test_an_interpreter_that_will_not_do_is_reported(facts: SurveyFacts, says: str) -> None:
     told = said(judged(spec(GIVEN), facts))
     assert any(each.startswith(says) for each in told), told
 
@@ -90,7 +90,7 @@ def test_options_that_this_inspect_does_not_have_are_named() -> None:
          f"warning task: {OWN} has no argument zzz; Inspect will ignore it silently; its"),
     ],
 )  # fmt: skip
-def test_a_task_that_will_not_do_is_told(told: Mapping[str, Any], says: str) -> None:
+def test_a_task_that_will_not_do_is_reported(told: Mapping[str, Any], says: str) -> None:
     [one] = said(judged(mine("args = { zzz = 1 }"), with_task(**told)))
     assert one.startswith(says)
 
@@ -109,7 +109,7 @@ def test_an_error_that_a_missing_secret_may_explain_is_a_warning() -> None:
     assert said(judged(mine(), facts))[0].startswith("stop task")
 
 
-def test_code_that_is_fetched_first_is_no_missing_file() -> None:
+def test_code_that_is_fetched_first_is_not_a_missing_file() -> None:
     asked = spec(
         GIVEN + 'code = { repository = "https://h/r", ref = "main" }',
         text=OWN_SPEC.replace("/evals/", ""),
@@ -142,7 +142,7 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
 UNCACHED = failed(ToolState.FAILED, "error: No solution found when resolving tool dependencies")
 
 
-def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> None:
+def test_packages_that_uv_must_fetch_first_are_fine_with_a_network() -> None:
     asked = spec('inspect = "0.3.285"')
     facts = replace(WELL, inspect=UNCACHED)
     assert said(judged(asked, facts)) == []
@@ -156,7 +156,7 @@ def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> 
     assert said(judged(asked, no_exec))[0].startswith("stop uv: the home folder is mounted noexec")
 
 
-def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:
+def test_a_package_that_the_spec_does_not_name_is_offered_by_its_name() -> None:
     asked = spec(
         'packages = ["inspect-evals[cybench]"]\nenv = { CYBENCH_ACKNOWLEDGE_RISKS = "1" }',
         text=of("inspect_evals/cybench", "openai/x"),

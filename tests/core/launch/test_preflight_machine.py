@@ -1,4 +1,4 @@
-"""Docker and GPUs: what is not to be had is told to the runs that need it, with numbers."""
+"""Docker and GPUs: a run that needs more than there is gets the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -69,7 +69,7 @@ def with_docker(**changes: Any) -> SurveyFacts:
          "stop Docker: Docker Compose is v2.3.3, but Inspect needs 2.21.0 or newer"),
     ],
 )  # fmt: skip
-def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, says: str) -> None:
+def test_an_unusable_docker_is_reported_to_runs_that_need_it(docker: Any, says: str) -> None:
     facts = replace(with_docker(), docker=docker)
     [told] = said(judged(spec("max_samples = 1", text=DOCKER_SPEC), facts))
     assert says in told
@@ -182,13 +182,13 @@ HELD = ReservationFacts(
          "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 2.0 GiB)"),
         ({"gpus": replace(found(gpus(2)), error="nvidia-smi warns (exit 14)")},
          "warning GPUs: nvidia-smi warns (exit 14); check that GPU on the machine"),
-        ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
-         "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
+        ({"reservations": failed(ToolState.FAILED, "/srv/x is not a folder")},
+         "stop GPUs: GPUs can't be reserved: /srv/x is not a folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
          "warning GPUs: /var/lock/evalroom is not usable, so other accounts don't see GPU"),
     ],
 )  # fmt: skip
-def test_gpus_that_are_not_to_be_had_are_told(changes: Mapping[str, Any], says: str) -> None:
+def test_gpus_that_are_not_to_be_had_are_reported(changes: Mapping[str, Any], says: str) -> None:
     [told] = said(judged(spec(GIVEN + "gpus = 2"), replace(WELL, **changes)))
     assert says in told
     assert said(judged(spec(GIVEN), replace(WELL, **changes))) == []

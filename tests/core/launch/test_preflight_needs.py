@@ -1,4 +1,4 @@
-"""Variables, networks, programs: what a run needs and the machine does not have."""
+"""Variables, networks and programs that a run needs and the machine lacks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -55,7 +55,7 @@ def test_a_variable_counts_wherever_it_is_set() -> None:
     assert said(judged(stand_in)) == []
 
 
-def test_a_secret_that_is_not_kept_here_is_told_by_its_name() -> None:
+def test_a_secret_that_is_not_stored_is_reported_by_its_name() -> None:
     [told] = said(judged(spec(GIVEN + 'secrets = ["MINE"]')))
     assert told == (
         "stop secrets: the secret MINE is not stored; enter it with: evalroom secrets set MINE"
@@ -109,7 +109,7 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
          " Connection refused; start it, or correct `base_url`")),
     ],
 )  # fmt: skip
-def test_what_a_network_is_needed_for_is_told_where_there_is_none(
+def test_without_a_network_the_needed_downloads_are_reported(
     text: str, changes: Mapping[str, Any], says: str
 ) -> None:
     facts = task_told(replace(WELL, **changes), OWN, TaskFacts(state="ok"))
@@ -125,7 +125,7 @@ def test_the_program_of_an_engine_has_to_be_there() -> None:
     assert told.startswith('stop tmux: engine = "tmux" needs tmux, which is not installed;')
 
 
-def test_a_machine_without_a_plan_is_told_in_short() -> None:
+def test_a_machine_without_a_plan_is_summed_up() -> None:
     here = MachineName("here")
     checks = assess_machine(WELL, Fleet(), here)
     assert [each.name for each in checks] == [

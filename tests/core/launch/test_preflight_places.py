@@ -1,4 +1,4 @@
-"""Disks and the log folder: no room, no right to write, and what is in it already."""
+"""Disks and the log folder: no room, no permission to write, logs that are already in it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ def with_logs(**changes: Any) -> SurveyFacts:
          f"stop log folder: the eval with pid 7 of bo is logging into {LOGS}; wait until"),
     ],
 )  # fmt: skip
-def test_a_log_folder_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
+def test_a_log_folder_that_will_not_do_is_reported(facts: SurveyFacts, says: str) -> None:
     told = said(judged(spec(GIVEN + f'log_dir = "{LOGS}"'), facts))
     assert any(each.startswith(says) for each in told), told
 
@@ -118,7 +118,7 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
         ),
     ],
 )
-def test_a_disk_without_room_is_told(places: Mapping[str, Any], says: str) -> None:
+def test_a_disk_without_room_is_reported(places: Mapping[str, Any], says: str) -> None:
     told = said(judged(spec(GIVEN), replace(WELL, places=places)))
     assert any(says in each for each in told), told
 
@@ -140,7 +140,7 @@ def test_a_run_is_not_started_a_second_time() -> None:
     assert told.startswith(f"stop run: {made.run} was already started on this machine")
 
 
-def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> None:
+def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_reported() -> None:
     long = "/very" * 20
     there = replace(LOCAL, data_dir=long)
     told = assess_run(plan(spec(), machine=there), WELL, Fleet())

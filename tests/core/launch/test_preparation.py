@@ -1,4 +1,4 @@
-"""What a spec needs is fetched ahead: its task is really made; Docker is a stand-in."""
+"""The needs of a spec are fetched ahead: its task is really created; Docker is a stand-in."""
 
 import json
 import sys
@@ -59,7 +59,7 @@ def hands() -> Iterator[Hands]:
 
 
 def docker(hands: Hands, fails: str = "nothing") -> Path:
-    """Put a stand-in for Docker on the PATH; return where it tells what it was asked."""
+    """Put a stand-in for Docker on the PATH; return the file with its arguments."""
     folder, told = hands.home.parent / "bin", hands.home.parent / "docker-told"
     folder.mkdir()
     text = DOCKER.format(python=sys.executable, told=str(told), fails=fails)
@@ -117,7 +117,7 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
 
 
 @pytest.mark.slow
-async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: Hands) -> None:
+async def test_a_failed_download_is_a_sentence_and_the_others_still_come(hands: Hands) -> None:
     docker(hands, fails="other-compose.yaml")
     done = await prepared(hands, [boxed(hands)])
     said = "1 of 3 failed: "
@@ -134,14 +134,14 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     assert done[ItemKind.IMAGES].message == "it needs data, which failed"
 
 
-async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:
+async def test_an_item_that_needs_a_failed_one_is_left_out(hands: Hands) -> None:
     hands.env = {"PATH": path_without(hands.home.parent, "docker", "git")}
     done = await prepared(hands, [boxed(hands)])
     states = [done[each].state for each in (ItemKind.CODE, ItemKind.DATA, ItemKind.IMAGES)]
     assert states == ["failed", "skipped", "skipped"]
 
 
-def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
+def test_the_needs_of_a_spec_are_known_before_anything_is_fetched() -> None:
     def whats(more: str = "", *sets: str, machine: MachineConfig = FAR) -> list[str]:
         return [each.what for each in prepare_items([plan(spec(more, *sets), machine=machine)])]
 

@@ -1,4 +1,4 @@
-"""What a plan needs is known before; and no answer of a machine is taken for more than it is."""
+"""The needs of a plan are known before its start, and no answer of a machine is over-read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
 
 
 class Said:
-    """A machine that answers what it is told to."""
+    """A machine that gives the answers that the test sets."""
 
     def __init__(self, **answers: Mapping[str, Any]) -> None:
         self.answers = {**GOOD, **answers}
@@ -49,7 +49,7 @@ class Said:
         (CODE, [Dependency.UV, Dependency.PACKAGES, Dependency.CODE]),
     ],
 )
-def test_what_is_brought_follows_from_the_plan(more: str, wanted: list[Dependency]) -> None:
+def test_the_downloads_follow_from_the_plan(more: str, wanted: list[Dependency]) -> None:
     assert list(dependencies(plan(spec(more), machine=FAR))) == wanted
 
 
@@ -90,9 +90,7 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
         ({"checkout": {}}, "did not report the commit"),
     ],
 )
-async def test_an_answer_that_is_none_is_an_error(
-    answers: dict[str, Mapping[str, Any]], says: str
-) -> None:
+async def test_a_bad_answer_is_an_error(answers: dict[str, Mapping[str, Any]], says: str) -> None:
     with pytest.raises(RequestFailed, match=says):
         await provision(
             Said(**answers),

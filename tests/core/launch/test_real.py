@@ -1,4 +1,4 @@
-"""Plans carried out by hand on a real Inspect: what arrives, what is scored, what is attempted."""
+"""Plans carried out on a real Inspect: arguments, scores and attempts."""
 
 import json
 import os
@@ -163,7 +163,7 @@ for folder, words in json.load(sys.stdin):
 
 
 @pytest.mark.slow
-def test_what_happens_on_an_error_is_what_is_attempted(home: Home) -> None:
+def test_the_attempts_follow_from_on_error(home: Home) -> None:
     """Ten samples, one at a time, the first of which fails: counted is how often that one ran."""
     cases: dict[str, tuple[tuple[str, ...], int, bool, str, int]] = {
         # the choice, attempts of the first sample, whether all the others ran (once), the log's

@@ -1,4 +1,4 @@
-"""A run is looked at before it is called failed, and its logs are read with what they need."""
+"""A run is checked before it is called failed, and its logs are read with what they need."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from tests.support.specs import plan, spec
 
 
 class There:
-    """A desk whose one machine answers what a test says; and a registry, at once."""
+    """A desk and a registry at once; its one machine gives the answers that the test sets."""
 
     def __init__(self, answers: Mapping[str, Any], *known: Run) -> None:
         self.fleet = busy_fleet()
@@ -204,7 +204,7 @@ async def test_logs_that_cannot_be_read_are_read_again_when_they_change(
 
 
 @pytest.mark.parametrize("first", ["node1", "node2"])
-async def test_a_run_in_a_shared_home_is_told_under_the_machine_where_it_ran(first: str) -> None:
+async def test_a_run_in_a_shared_home_is_listed_under_the_machine_where_it_ran(first: str) -> None:
     name = "20260101-000000-aaaaaaaa"
     about = {"run": name, "at": 5, "operator": "Bob", "task": "t", "model": "m", "log_dir": "logs"}
     success = {"log": "/a.eval", "header": {"status": "success", "eval": {"task": "t"}}}
@@ -240,7 +240,7 @@ async def test_a_run_in_a_shared_home_is_told_under_the_machine_where_it_ran(fir
     assert (found.machine, found.state, found.host) == ("node1", RunState.SUCCESS, "n1")
 
 
-async def test_runs_of_others_are_told_with_their_end_at_once() -> None:
+async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     name = "20260101-000000-aaaaaaaa"
     about = {"run": name, "at": 5, "operator": "Bob", "task": "t", "model": "m", "log_dir": "logs"}
     success = {"log": "/a.eval", "header": {"status": "success", "eval": {"task": "t"}}}

@@ -124,7 +124,7 @@ def _warnings(more: str, *sets: str, **how: MachineConfig) -> str:
         ("packages = ['a']\npython = '/p'", (), "without the packages"),
     ],
 )
-def test_what_to_mind_is_said(more: str, sets: tuple[str, ...], says: str) -> None:
+def test_warnings_are_given(more: str, sets: tuple[str, ...], says: str) -> None:
     assert says in _warnings(more, *sets)
 
 

@@ -1,4 +1,4 @@
-"""Where a run stands, from what was seen of it."""
+"""The state of a run, from its folder, its processes and its logs."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ def report(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"run": RUN.id, "logs": list(rows), "others": 0, "output": ""}
 
 
-def test_what_lives_runs_and_its_record_says_where_its_logs_are() -> None:
+def test_a_run_with_a_living_process_runs_and_its_record_says_where_its_logs_are() -> None:
     found = look(there=True, started=True, alive=True, pid=7, start="b-1", out=RECORD)
     assert (found.state, found.pid, found.start) == (RunState.RUNNING, 7, "b-1")
     assert (found.log_dir, found.output_file) == ("/r/logs", "/o")
@@ -45,7 +45,7 @@ def test_a_start_that_goes_on_is_starting() -> None:
     assert look(there=True, started=True, alive=True).state is RunState.STARTING
 
 
-def test_what_no_longer_lives_is_finishing_until_its_logs_are_read() -> None:
+def test_a_run_without_its_process_is_finishing_until_its_logs_are_read() -> None:
     assert look(there=True, started=True, alive=False, out=RECORD).state is RunState.FINISHING
 
 
@@ -61,13 +61,15 @@ def test_what_no_longer_lives_is_finishing_until_its_logs_are_read() -> None:
         ({"there": True, "started": True, "alive": False}, "does not say why"),
     ],
 )
-def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], says: str) -> None:
+def test_a_run_that_never_ran_failed_and_says_how_far_it_came(
+    row: dict[str, Any], says: str
+) -> None:
     found = look(**row)
     assert found.state is RunState.ERROR
     assert says in found.message
 
 
-def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
+def test_a_run_that_another_evalroom_is_starting_is_left_to_it() -> None:
     queued = replace(RUN, state=RunState.QUEUED)
     assert after_poll(queued, {"there": False}, NOW, is_abandoned=False) == queued
 
@@ -142,7 +144,7 @@ def test_a_process_that_outlives_its_eval_is_named_and_keeps_nothing_open() -> N
     assert found.state is RunState.FINISHING
     done = after_logs(found, report(log("success")), NOW, is_alive=False)
     assert done.state is RunState.SUCCESS
-    assert done.leftover.startswith("1 process of it still runs: 4711, python server.py")
+    assert done.leftover.startswith("1 process of this run still runs: 4711, python server.py")
     assert "\x1b" not in done.leftover
     gone = after_poll(done, {"run": RUN.id, **row}, NOW, is_abandoned=True)
     assert (gone.state, gone.leftover) == (RunState.SUCCESS, "")
@@ -240,7 +242,7 @@ def test_a_failed_run_names_the_causes_of_its_samples_errors() -> None:
     ]
 
 
-def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
+def test_a_run_of_another_operator_is_known_by_its_manifest() -> None:
     told = {"run": RUN.id, "at": 5, "operator": "Bob", "task": "t", "spec": {"task": "t"}}
     seen = run_from_manifest(H1, {"run": RUN.id, "manifest": told}, NOW)
     assert seen is not None
@@ -264,5 +266,5 @@ def test_no_manifest_breaks_the_room_or_says_where_to_look_and_what_to_do(manife
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a\x1b]52;c;aGk=\x07", "x\ny", "-rf", "20260101"])
-def test_what_is_named_like_no_run_is_none(name: str) -> None:
+def test_a_folder_whose_name_is_not_a_run_id_is_not_a_run(name: str) -> None:
     assert run_from_manifest(H1, {"run": name, "manifest": {"run": name}}, NOW) is None

@@ -1,4 +1,4 @@
-"""A launch from its plan to what its logs say, over real links, with a real Inspect."""
+"""A launch from its plan to its logs, over real links, with a real Inspect."""
 
 import asyncio
 import stat

@@ -34,7 +34,7 @@ def test_what_happens_on_an_error_is_asked_for_with_its_three_choices() -> None:
     assert told.value.kind == "on_error_missing"
 
 
-def test_of_several_wrong_fields_each_is_told_once_and_the_file_once() -> None:
+def test_of_several_wrong_fields_each_is_reported_once_and_the_file_once() -> None:
     with pytest.raises(SpecWrong) as told:
         read_spec(
             "-",
@@ -135,7 +135,7 @@ def test_a_wrong_field_says_its_name_its_value_and_what_is_allowed(
         ("on_error", "{ tolerates = 2 }", 'did you mean "tolerate"?'),
     ],
 )
-def test_what_every_spec_has_is_checked(key: str, value: str, says: str) -> None:
+def test_the_keys_of_every_spec_are_checked(key: str, value: str, says: str) -> None:
     lines = [line for line in BASE.splitlines() if not line.startswith(key)]
     (told, *_) = _wrong("", text="\n".join((*lines, f"{key} = {value}")))
     assert f'"{key}' in told or key in told
@@ -248,7 +248,7 @@ def test_json_is_read_too_and_null_is_an_argument() -> None:
     ],
     ids=range(6),
 )
-def test_what_is_neither_is_told_in_a_sentence(text: str, says: str) -> None:
+def test_a_file_that_is_neither_is_reported_in_a_sentence(text: str, says: str) -> None:
     told = [f"{e.message} {e.advice}" for e in check_spec(text, "s")[1]]
     assert says in told[0]
 
@@ -263,7 +263,7 @@ def test_set_stands_above_the_file_and_is_named_when_wrong() -> None:
     assert "is not key=value" in told
 
 
-def test_of_several_wrongs_all_are_told(tmp_path: Path) -> None:
+def test_of_several_wrongs_all_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(BASE + "epochs = 0\ngpus = -1\n")
     with pytest.raises(SpecWrong) as told:
@@ -275,7 +275,7 @@ def test_of_several_wrongs_all_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"\xff", b"x" * (1 << 20) + b"x"], ids=["no text", "too large"]
 )
-def test_a_file_that_is_none_is_told(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_does_not_exist_is_reported(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "s.toml"
     file.write_bytes(content)
     with pytest.raises(SpecWrong):

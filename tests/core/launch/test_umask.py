@@ -1,4 +1,4 @@
-"""What a run writes outside its own folder has the modes that the login gives to files."""
+"""Files that a run writes outside its own folder have the modes of the login."""
 
 import os
 import stat

@@ -38,7 +38,7 @@ def hands() -> Iterator[Hands]:
 
 
 def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE_BYTES // 2) -> UvFile:
-    """A uv of evalroom's own side: what it prints is all that it does."""
+    """A stand-in for uv on this computer: it only prints."""
     content = content.ljust(size, b"#")
     return UvFile(
         version="0.9.1",
@@ -56,7 +56,7 @@ def nothing(_: str) -> None:
 
 
 def left(hands: Hands) -> set[str]:
-    """What is in the home now, by name and mode."""
+    """The files in the home now, by name and mode."""
     return {
         f"{path.relative_to(hands.home)} {path.stat().st_mode & 0o777:o}"
         for path in hands.home.rglob("*")
@@ -121,7 +121,7 @@ class Cut(Hands):
         return await super().work(machine, job, deadline=deadline)
 
 
-async def test_what_was_cut_goes_on_where_it_was(hands: Hands) -> None:
+async def test_a_cut_transfer_goes_on_where_it_was(hands: Hands) -> None:
     cut = Cut(hands.home, hands.env)
     cut.after = 3
     with pytest.raises(RequestFailed):
@@ -151,7 +151,7 @@ async def test_an_older_one_is_replaced_and_a_newer_one_stays(hands: Hands) -> N
         assert (got.version, got.was_there) == (version if stays else "0.9.1", stays)
 
 
-async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> None:
+async def test_a_program_that_arrived_damaged_is_sent_again_and_never_run(hands: Hands) -> None:
     file = made(size=1000)
     times: list[int] = []
 
@@ -247,7 +247,7 @@ async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None
     assert left(hands) == {".evalroom/bin/uv.lock 600"}
 
 
-async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
+async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
     with small_disk(hands.home / ".evalroom") as small:
         with pytest.raises(JobFailed, match=r"no space is left for .*bin"):
             await fetch_client.fetch_uv(hands, HERE, made, nothing)

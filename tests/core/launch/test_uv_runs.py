@@ -130,7 +130,7 @@ async def test_packages_that_can_not_be_had_are_a_sentence(
     assert "check `packages`, `inspect` and `python`" in told.value.advice
 
 
-async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
+async def test_without_a_network_what_is_there_serves_and_what_is_not_is_reported(
     home: Home, hands: Hands
 ) -> None:
     asked = plan(spec("inspect = '0.3.285'"))

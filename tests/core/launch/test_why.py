@@ -1,4 +1,4 @@
-"""Why a run failed: its samples' errors by cause, and commands that show what they promise."""
+"""Why a run failed: errors of its samples by cause, and commands that really show them."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""The action menu: what it offers on what, in which words, and why something is not for it now."""
+"""The action menu: its offers for each target, their words, and why one is unavailable."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_on_a_machine_the_menu_is_of_its_processes() -> None:
     assert nobody["keep"].why_not == "no eval is running there"
 
 
-def test_what_is_not_for_it_now_says_why() -> None:
+def test_an_unavailable_action_says_why() -> None:
     down = fleet_after(named(), link(LinkState.DOWN), process_seen(), tasks_seen(task_row()))
     assert by_name(entries(down, [task_key()]))["pause"].why_not == (
         "h100-1 is not reachable now (down)"

@@ -293,7 +293,7 @@ def test_a_stop_says_what_to_do_and_that_nothing_is_started() -> None:
     assert "a check stops this run" in words(foot_lines(checked, Fleet()))
 
 
-def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> None:
+def test_many_runs_are_summed_up_with_the_stopped_ones_first() -> None:
     checked = checked_of('model=["mockllm/a","mockllm/b","mockllm/c"]')
     checked = (*checked[:2], replace(checked[2], checks=(STOP,)))
     text = words(body_lines(checked, Fleet(), details=False))

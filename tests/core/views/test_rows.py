@@ -104,7 +104,7 @@ def test_a_task_line_holds_what_is_known_of_it() -> None:
     }
 
 
-def test_what_is_unknown_is_empty_and_never_zero() -> None:
+def test_an_unknown_value_is_empty_and_never_zero() -> None:
     row = task_row(
         flying=None, queued=None, total_tokens=None, http_retries=None, refusals=None, total=0
     )
@@ -166,7 +166,7 @@ def test_no_tick_and_no_final_score_before_the_log_said_so() -> None:
     assert (text(row, "sign"), text(row, "score")) == ("✓", ".42 ±.05")
 
 
-def test_what_a_gone_process_did_last_is_told_by_its_log() -> None:
+def test_the_log_shows_what_a_gone_process_did_last() -> None:
     fleet = fleet_after(
         process_gone(),
         log_read("success", samples=logged(total=100, completed=100, scored=100)),
@@ -246,7 +246,7 @@ def test_tokens_a_minute_come_of_what_was_seen() -> None:
 # Samples
 
 
-def test_what_a_sample_does_lasts_on_the_evals_own_clock() -> None:
+def test_an_activity_lasts_on_the_evals_own_clock() -> None:
     tool = Activity(
         type="tool",
         started_at=5_000.0,
@@ -400,7 +400,7 @@ def test_a_machine_line_says_its_gpus_its_load_and_its_link() -> None:
     assert (text(up, "load"), text(up, "link"), text(up, "evals")) == ("3.2", "up", "1")
 
 
-def test_a_stuck_gpu_tool_and_lost_gpus_are_told() -> None:
+def test_a_stuck_gpu_tool_and_lost_gpus_are_reported() -> None:
     stuck = fleet_after(named(), link(), facts(gpu_state=ToolState.STUCK))
     assert text(machines_table(stuck, NOW).rows[0], "gpu") == "2\u00d7 stuck"
     none = fleet_after(named(), link(), facts(gpus=(), gpu_tool=None, gpu_state=ToolState.ABSENT))
@@ -453,7 +453,7 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
     assert title(lost) == "evalroom: 1 down, 1 finding"
 
 
-def test_what_is_only_unknown_is_not_called_nothing() -> None:
+def test_an_unknown_number_is_not_called_nothing() -> None:
     fleet = judged(named(), link(), process_seen(), tasks_seen(task_row(flying=38)))
     down = judged(link(LinkState.DOWN), fleet=fleet)
     assert _text(header_totals(down, NOW)[-1]) == "unknown in flight"
@@ -474,12 +474,14 @@ def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> 
 
 def test_a_lost_task_offers_what_its_buffer_holds_with_a_preview() -> None:
     fleet = judged(
-        named(), link(), process_seen(python="/v/bin/python3"), tasks_seen(task_row()),
-        process_gone(), log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
+        named(), link(), process_seen(python="/v/bin/python3", data_dir="/data/a b"),
+        tasks_seen(task_row()), process_gone(),
+        log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
     )  # fmt: skip
     said = page_text(task_page(fleet, task_key(), NOW))
     assert "7 finished samples and 2 that were running" in said
-    assert "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval" in said
+    command = "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval"
+    assert f"XDG_DATA_HOME='/data/a b' {command}" in said
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
     assert "its buffer holds 7 finished samples" in lost.text
     assert "recover" not in page_text(
@@ -510,7 +512,7 @@ def test_a_process_that_starts_counts_from_its_own_start() -> None:
 # Pages
 
 
-def test_clocks_that_agree_are_told_as_the_same() -> None:
+def test_clocks_that_agree_are_reported_as_the_same() -> None:
     for offset, said in (
         (-0.001, "same as this computer's"),
         (-2.5, "2.5 s behind this computer's"),

@@ -1,4 +1,4 @@
-"""How often a task is looked at, and at what of it."""
+"""How often a task is polled, and which of its parts."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -42,7 +42,7 @@ def watched(
     now: float = NOW,
     reloads: Mapping[TaskKey, int] = MappingProxyType({}),
 ) -> dict[str, Poll]:
-    """What is looked at, by kind; one task alone."""
+    """The polls of one task, by kind."""
     found = list(
         polls_for(
             fleet, [process_key()], focus=focus, now=now, config=WatchConfig(), reloads=reloads

@@ -1,5 +1,7 @@
 """Frames that waited on their way are as old as they are."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +64,7 @@ def test_after_a_step_of_the_hosts_clock_rows_are_fresh_again(step: float) -> No
     assert ages.age(NOW + 1_000.0 + step, NOW + 1_000.0) == 0.0
 
 
-def test_a_slow_read_is_no_wait() -> None:
+def test_a_slow_read_is_not_a_wait() -> None:
     ages = Ages()
     assert ages.age(NOW, NOW) == 0.0
     assert ages.age(NOW + 90.0, NOW + 90.4) == 0.0
@@ -79,7 +81,12 @@ def test_rows_from_before_a_sleep_are_not_dated_by_their_arrival() -> None:
     clock = watched.now
     watched.now += 300.0  # the computer slept; what the probe sent before it arrives now
     [tasks] = watched.answer("tasks", [{**ROW, "attempts": 2}], at=clock)
-    rows = {"as_of": clock, "counts": {"running": 0}, "samples": [], "truncated": False}
+    rows: dict[str, Any] = {
+        "as_of": clock,
+        "counts": {"running": 0},
+        "samples": [],
+        "truncated": False,
+    }
     [samples] = watched.answer("s/", rows, at=clock)
     looks = [[7, "b:1", watched.name_of("tasks"), clock, 0.01]]
     unchanged = watched.hear("beat", looks=looks, at=clock + 1.0)

@@ -120,7 +120,7 @@ def states(events: list[Event]) -> list[ProcessState]:
 # -- the link and the probe
 
 
-def test_a_link_that_changes_is_told_at_once_and_what_comes_over_it_once_in_three() -> None:
+def test_a_changed_link_is_reported_at_once_and_its_frames_once_in_three() -> None:
     observer = Observer(H1, WatchConfig())
     change = LinkChanged(at=NOW, machine=H1, state=LinkState.UP)
     assert observer.hear(change, NOW) == (change,)
@@ -133,7 +133,7 @@ def test_a_link_that_changes_is_told_at_once_and_what_comes_over_it_once_in_thre
     assert all(isinstance(event, LinkHeard) for event in heard)
 
 
-def test_a_probe_that_says_hello_is_told_with_its_clock() -> None:
+def test_a_probe_that_says_hello_is_reported_with_its_clock() -> None:
     watched = Watched()
     frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4, "read_only": True})
     (event,) = [
@@ -143,7 +143,7 @@ def test_a_probe_that_says_hello_is_told_with_its_clock() -> None:
     assert event.probe.read_only
 
 
-def test_a_new_probe_is_told_everything_again(watched: Watched) -> None:
+def test_a_new_probe_gets_everything_again(watched: Watched) -> None:
     before = dict(watched.set)
     assert watched.steer() == []
     watched.hello()
@@ -164,7 +164,7 @@ def test_facts_are_read_and_unreadable_ones_change_nothing() -> None:
 # -- processes
 
 
-def test_a_process_is_told_once_and_then_when_it_changes(watched: Watched) -> None:
+def test_a_process_is_reported_once_and_then_when_it_changes(watched: Watched) -> None:
     assert watched.processes({}) == []
     (event,) = watched.processes({"run_id": "r"})
     assert isinstance(event, ProcessSeen)
@@ -214,7 +214,7 @@ def test_one_that_ended_while_nobody_looked_is_gone(watched: Watched) -> None:
     assert [type(event) for event in watched.processes()] == [ProcessGone]
 
 
-def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_told() -> None:
+def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_reported() -> None:
     watched = Watched()
     dead = ProcessKey(H1, 9, "b:1")
     watched.observer.expect([KEY, dead])
@@ -224,7 +224,7 @@ def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_tol
     assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
 
 
-def test_one_that_came_and_went_between_two_looks_is_told(watched: Watched) -> None:
+def test_one_that_came_and_went_between_two_looks_is_reported(watched: Watched) -> None:
     events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
 
@@ -337,7 +337,7 @@ def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
     assert event.counts.running == 1
 
 
-def test_a_running_score_is_told_and_none_is_no_failure(watched: Watched) -> None:
+def test_a_running_score_is_reported_and_its_lack_is_not_a_failure(watched: Watched) -> None:
     assert watched.trouble("p/", "http 404") == []
     metrics = {"metrics": {"accuracy": 0.5, "stderr": 0.1}, "scorer": "includes"}
     (event,) = watched.answer("p/", {"result": {"metrics": [metrics]}})
@@ -346,7 +346,7 @@ def test_a_running_score_is_told_and_none_is_no_failure(watched: Watched) -> Non
     assert watched.answer("p/", {"running": True, "result": None}) == []
 
 
-def test_a_read_that_fails_is_told_once_until_it_changes(watched: Watched) -> None:
+def test_a_read_that_fails_is_reported_once_until_it_changes(watched: Watched) -> None:
     (event,) = watched.trouble("tasks", "http 500")
     assert isinstance(event, ReadFailed)
     assert (event.what, event.reason) == ("tasks", "http 500")

@@ -78,7 +78,7 @@ def test_version_1_has_a_folder_for_each_kind_of_limit(groups: Path) -> None:
     assert cgroup.usable_cpus() == 0.5
 
 
-def test_no_limit_is_no_limit(groups: Path) -> None:
+def test_without_a_limit_nothing_is_limited(groups: Path) -> None:
     mounted(
         groups,
         "4:memory:/\n1:cpu:/",
@@ -131,7 +131,7 @@ def test_kills_for_lack_of_memory_since_a_start_are_counted(
     assert memory_kills.kills_since(str(run)) is None
 
 
-def test_what_a_group_allows_of_processes(groups: Path) -> None:
+def test_the_limit_of_processes_of_a_group_is_read(groups: Path) -> None:
     mounted(groups, "0::/a/b", f"/ {groups}/v2 rw - cgroup2 cgroup2 rw")
     write(groups / "v2/a/b", pids__max="max", pids__current="5")
     assert cgroup.processes_left() is None

@@ -1,4 +1,4 @@
-"""GPUs of a run: nobody else gets them until its eval is gone, whoever is killed before."""
+"""GPUs of a run: nobody else gets them until its eval is gone, whatever is killed first."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -49,7 +49,7 @@ def gpus() -> Iterator[Gpus]:
 
 @pytest.fixture
 def ended() -> Iterator[list[Ran]]:
-    """What is ended after the test."""
+    """Processes that are ended after the test."""
     rans: list[Ran] = []
     yield rans
     for each in rans:
@@ -84,7 +84,7 @@ def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended:
     assert again.given == "0"
 
 
-def test_the_holder_has_nothing_of_the_run_and_is_no_eval(gpus: Gpus, ended: list[Ran]) -> None:
+def test_the_holder_has_nothing_of_the_run_and_is_not_an_eval(gpus: Gpus, ended: list[Ran]) -> None:
     child = gpus.start(gpus.words(2), start_new_session=True)
     ended.append(ran := gpus.end_of(child))  # its output ended: nobody else has it
     assert ran.given == "0,1"
@@ -225,7 +225,7 @@ def test_an_eval_can_be_interrupted_and_its_starter_may_ignore_that(
         ("0, GPU-aa, Enabled\n", "GPU 0 is split into MIG slices, which evalroom does not reserve"),
     ],
 )
-def test_what_can_not_be_given_is_told(gpus: Gpus, rows: str, why: str) -> None:
+def test_a_gpu_that_can_not_be_given_is_reported(gpus: Gpus, rows: str, why: str) -> None:
     refused = gpus.are(rows).ran(1)
     assert (refused.status, refused.pid) == (EXIT_NO_GPUS, None)
     assert why in refused.err
@@ -396,7 +396,7 @@ def test_without_an_answer_about_processes_no_gpu_of_amd_is_given(gpus: Gpus) ->
     assert "GPU 0 may be in use: rocm-smi does not list the processes: broken" in said
 
 
-def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[Ran]) -> None:
+def test_files_that_others_put_into_the_folder_do_no_harm(gpus: Gpus, ended: list[Ran]) -> None:
     gpus.locks.mkdir()
     victim = gpus.folder / "victim"
     victim.write_text("mine")
@@ -414,7 +414,7 @@ def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[R
     assert "GPU 1 can't be reserved" in gpus.ran(1).err
 
 
-def test_a_folder_that_can_not_be_used_is_told(gpus: Gpus) -> None:
+def test_a_folder_that_can_not_be_used_is_reported(gpus: Gpus) -> None:
     gpus.locks.write_text("")
     refused = gpus.ran(1)
     assert refused.status == EXIT_NO_GPUS

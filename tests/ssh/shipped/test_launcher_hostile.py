@@ -41,7 +41,7 @@ def rows(answer: Any, name: str) -> list[dict[str, Any]]:
 
 
 def listed() -> dict[str, Any]:
-    """The manifests that are told, by run; as the desk reads the answer."""
+    """The listed manifests by run, as the desk reads the answer."""
     answer = list_runs({"directory": "~/.evalroom/runs", "known": []})
     told: Any = parse_object(json.dumps(answer).encode())
     return {row["run"]: row["manifest"] for row in told["runs"]}
@@ -70,7 +70,7 @@ def test_a_pipe_that_nobody_writes_to_holds_up_nothing(runs: Path, file: str) ->
         read_piece({"directory": str(runs / BAD), "file": file})
 
 
-def test_many_large_manifests_are_told_within_what_an_answer_may_have(runs: Path) -> None:
+def test_many_large_manifests_are_reported_within_what_an_answer_may_have(runs: Path) -> None:
     large = {"command_line": "x" * 60_000, "spec": {"a": "y" * 60_000}, "more": "z" * 200_000}
     for number in range(120):
         name = f"20260103-000000-{number:08}"
@@ -82,7 +82,7 @@ def test_many_large_manifests_are_told_within_what_an_answer_may_have(runs: Path
     assert len(json.dumps(told)) < 8 * 1024 * 1024
 
 
-def test_what_is_no_run_takes_no_place_among_them(runs: Path) -> None:
+def test_a_folder_that_is_not_a_run_takes_no_place_among_them(runs: Path) -> None:
     for number in range(MAX_RUNS):
         (runs / f"zz-{number}\x1b]52;").mkdir()
     assert set(listed()) == {GOOD, BAD}

@@ -17,7 +17,7 @@ PROJECT = "inspect-task-iabc123"
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker that lists two containers and writes down what else it is told."""
+    """A stand-in for docker that lists two containers and writes down all other commands."""
     rows = [{"id": ONE + "a" * 52, "project": PROJECT}, {"id": OTHER + "b" * 52, "project": "web"}]
     (tmp_path / "rows").write_text("".join(json.dumps(each) + "\n" for each in rows))
     docker = tmp_path / "docker"
@@ -35,7 +35,7 @@ def test_exactly_the_given_containers_go_with_the_networks_of_their_projects(sai
     assert said.read_text() == f"rm --force --volumes {ONE}\nnetwork rm net1\n"
 
 
-def test_what_is_gone_or_belongs_to_another_project_now_is_left_alone(said: Path) -> None:
+def test_a_container_that_is_gone_or_of_another_project_is_left_alone(said: Path) -> None:
     wanted = {OTHER: PROJECT, "3" * 12: PROJECT, ONE: "inspect-task-iabc124"}
     assert remove_containers({"containers": wanted}) == {"removed": []}
     assert not said.exists()
@@ -44,7 +44,7 @@ def test_what_is_gone_or_belongs_to_another_project_now_is_left_alone(said: Path
 @pytest.mark.parametrize(
     ("container", "project"), [("--all", PROJECT), (ONE, "web"), (ONE, ""), ("", PROJECT)]
 )
-def test_what_is_no_container_of_inspect_is_refused(
+def test_a_container_that_is_not_inspects_is_refused(
     container: str, project: str, said: Path
 ) -> None:
     with pytest.raises(CannotDo):

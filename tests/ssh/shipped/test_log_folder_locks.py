@@ -85,6 +85,7 @@ def test_a_run_takes_its_folder_again(runs: Path, tmp_path: Path) -> None:
         {"boot": "another", "pid": 1},
         {"run": 7},
         {"run": None},
+        {"host": "its-name-before", "pid": 2**30},
     ],
 )
 def test_a_run_that_ended_no_longer_holds_its_folder(
@@ -96,7 +97,8 @@ def test_a_run_that_ended_no_longer_holds_its_folder(
 
 
 @pytest.mark.parametrize(
-    "more", [{"host": "node1", "boot": "another"}, {"space": "pid:[1]", "pid": 2**30}]
+    "more",
+    [{"host": "node1", "boot": "another"}, {"space": "pid:[1]", "pid": 2**30}],
 )
 def test_a_run_of_another_host_or_of_a_container_holds_its_folder_and_the_file_is_named(
     runs: Path, tmp_path: Path, more: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Whose a log is: a run's own logs are told from others in the same folder, by a real Inspect."""
+"""A run's own logs are found among others in the same folder, by a real Inspect."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -109,7 +109,7 @@ def names(found: dict[str, Any]) -> list[str]:
     return [row["log"].rpartition("_")[2].removesuffix(".eval") for row in found["logs"]]
 
 
-def test_a_run_is_told_by_its_own_log_among_those_of_others(home: Path, log: EvalLog) -> None:
+def test_a_run_is_known_by_its_own_log_among_those_of_others(home: Path, log: EvalLog) -> None:
     shared = home / "shared"
     put(log, shared, "own", run=RUN, eval_set="s", samples=7)
     put(log, shared, "error", status="error")
@@ -231,7 +231,8 @@ def row_of(home: Path) -> dict[str, Any]:
         (HERE, BOOT_ID, SPACE, True),
         (HERE, BOOT_ID, "", True),  # no readlink
         (HERE, BOOT_ID, "pid:[1]\n", False),  # a container that bears the host's name
-        ("node2", BOOT_ID, SPACE, False),
+        ("its-name-before", BOOT_ID, SPACE, True),  # the same kernel, whatever it is called now
+        ("node2", BOOT_ID, "", False),
         ("node2", "another-boot", SPACE, False),
         (HERE, "another-boot", SPACE, False),  # a host of the same name
         ("", "", "", None),
@@ -327,7 +328,7 @@ def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -
             child.kill()
 
 
-def test_what_starts_an_eval_is_not_left_over(home: Path) -> None:
+def test_a_process_that_starts_an_eval_is_not_left_over(home: Path) -> None:
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
     words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set", "--detach"]
     with subprocess.Popen(words, env=env) as child:

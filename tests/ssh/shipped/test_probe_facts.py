@@ -1,4 +1,4 @@
-"""What the probe reads of a machine from outputs of real tools, and of broken ones."""
+"""Facts of a machine that the probe reads from the output of real tools and of broken ones."""
 # ruff: noqa: E501 - outputs as the tools gave them
 # pyright: standard
 # The shipped programs have no types.
@@ -98,7 +98,7 @@ def nvidia(gpus: str, apps: str = "", listed: str = "", status: int = 0) -> str:
 
 
 def read_gpus(tools: Path) -> list[dict[str, Any]]:
-    """What the probe makes of the nvidia-smi in `tools`."""
+    """The probe's reading of the nvidia-smi in `tools`."""
     rows: list[dict[str, Any]] = read_nvidia(str(tools / "nvidia-smi"))[0]
     return rows
 
@@ -116,7 +116,7 @@ def test_gpus_are_read_with_the_pids_on_them(tools: Path, tool: Tool) -> None:
     assert second["mig"] is None
 
 
-def test_what_a_gpu_does_not_tell_is_unknown(tools: Path, tool: Tool) -> None:
+def test_a_value_that_a_gpu_does_not_report_is_unknown(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", nvidia(NOT_AVAILABLE))
     first, second = read_gpus(tools)
     assert (first["utilisation"], first["power"], first["power_limit"]) == (None, None, None)
@@ -169,7 +169,7 @@ def test_a_tool_that_fails_says_why(tools: Path, tool: Tool, script: str, said: 
         read_gpus(tools)
 
 
-def test_no_devices_is_no_failure(tools: Path, tool: Tool) -> None:
+def test_no_devices_is_not_a_failure(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", "echo 'No devices were found'; exit 6")
     assert read_gpus(tools) == []
 
@@ -286,7 +286,7 @@ def test_a_warning_beside_good_rows_is_a_fact(tools: Path, tool: Tool, tmp_path:
         assert facts["gpu_error"].startswith("nvidia-smi warns (exit 14, the infoROM is corrupted)")
 
 
-def test_a_tool_that_hangs_from_the_first_look_on_is_told_before_the_next_facts(
+def test_a_tool_that_hangs_from_the_first_reading_on_is_reported_before_the_next_facts(
     tools: Path, tool: Tool, tmp_path: Path
 ) -> None:
     tool("docker", "sleep 300")
@@ -322,7 +322,7 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
 
 
 ABSURD = f"""\
-², GPU-aa, a superscript is no index, 1, 2, 3, 4, 5, 6, Disabled
+², GPU-aa, a superscript is not an index, 1, 2, 3, 4, 5, 6, Disabled
 {"9" * 5_000}, GPU-bb, no index, 1, 2, 3, 4, 5, 6, Disabled
 7, GPU-cc, NVIDIA A100, 1e999, 1e308, 1e300, nan, -inf, {"9" * 5_000}, Disabled
 """

@@ -1,4 +1,4 @@
-"""Which processes the probe finds, and what it says of them."""
+"""The processes that the probe finds, and their reports."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -40,7 +40,7 @@ time.sleep(300)
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
-def test_a_process_is_listed_and_its_end_is_told_once(tmp_path: Path) -> None:
+def test_a_process_is_listed_and_its_end_is_reported_once(tmp_path: Path) -> None:
     with direct_probe(tmp_path) as probe:
         with fake_eval(tmp_path, says([])) as fake:
             row = probe.process(fake.pid)

@@ -1,4 +1,4 @@
-"""What no honest eval writes or answers: the probe goes on, for the others too, and stays small."""
+"""Evals that write or answer nonsense: the probe goes on, for the others too, and stays small."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -50,7 +50,7 @@ def test_a_record_whose_path_is_none_hides_no_other_process(age: int, tmp_path: 
 
 
 @pytest.mark.parametrize("length", [b"\xb2", b"9" * 5_000, b"-1", b"1_0", b""])
-def test_a_length_that_is_none_is_a_bad_answer(length: bytes, tmp_path: Path) -> None:
+def test_a_bad_length_is_a_bad_answer(length: bytes, tmp_path: Path) -> None:
     with (
         fake_eval(tmp_path, says_bytes(NO_LENGTH % length)) as fake,
         direct_probe(tmp_path) as probe,

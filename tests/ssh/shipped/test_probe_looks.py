@@ -1,4 +1,4 @@
-"""How the probe asks an eval, and what it tells the desk of the answers."""
+"""How the probe reads an eval, and how it reports the answers to the desk."""
 
 import json
 import socket
@@ -24,7 +24,7 @@ def watch(probe: DirectProbe, fake: FakeEval, **head: Any) -> dict[str, Any]:
     return place
 
 
-def test_only_what_changed_is_told_and_the_rest_is_a_beat(tmp_path: Path) -> None:
+def test_only_what_changed_is_reported_and_the_rest_is_a_beat(tmp_path: Path) -> None:
     answer = {"tokens": 1}
 
     def serve(connection: socket.socket, _: str) -> bool:
@@ -41,7 +41,7 @@ def test_only_what_changed_is_told_and_the_rest_is_a_beat(tmp_path: Path) -> Non
         assert json.loads(probe.of("answer")[-1].body)[0]["tokens"] == 2
 
 
-def test_a_clocks_name_inside_a_text_is_no_clock(tmp_path: Path) -> None:
+def test_a_clocks_name_inside_a_text_is_not_a_clock(tmp_path: Path) -> None:
     texts = iter([f'x "total_time": {number}' for number in range(10_000)])
 
     def serve(connection: socket.socket, _: str) -> bool:
@@ -93,7 +93,9 @@ def test_rows_that_wait_in_a_full_pipe_are_not_passed_over(tmp_path: Path) -> No
         assert len(answers) < len(fake.asked)
 
 
-def test_a_blocked_eval_is_waited_for_by_one_request_and_told_as_waiting(tmp_path: Path) -> None:
+def test_a_blocked_eval_is_waited_for_by_one_request_and_reported_as_waiting(
+    tmp_path: Path,
+) -> None:
     goes_on = threading.Event()
     goes_on.set()
 
@@ -166,7 +168,7 @@ FAILURES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_bad_answer_is_trouble_told_once(name: str, tmp_path: Path) -> None:
+def test_a_bad_answer_is_reported_once_as_trouble(name: str, tmp_path: Path) -> None:
     data, error = FAILURES[name]
     with fake_eval(tmp_path, says_bytes(data)) as fake, direct_probe(tmp_path) as probe:
         watch(probe, fake)

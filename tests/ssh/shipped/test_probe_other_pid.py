@@ -11,7 +11,7 @@ from ssh.shipped.probe.requests import Request
 
 
 class Answers:
-    """What a probe would say."""
+    """The report of a probe."""
 
     def __init__(self) -> None:
         self.errors: list[str | None] = []

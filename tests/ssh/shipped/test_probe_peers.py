@@ -123,7 +123,7 @@ def test_a_pid_of_another_namespace_is_not_the_process_that_has_it_here(
     assert victim.told == []
 
 
-def test_a_record_whose_socket_refuses_is_no_process(victim: Victim, tmp_path: Path) -> None:
+def test_a_record_whose_socket_refuses_is_not_a_process(victim: Victim, tmp_path: Path) -> None:
     """As with evals of another node that share the home."""
     data = tmp_path / "data"
     with contained_eval(data, victim.pid) as inside:
@@ -210,7 +210,7 @@ def test_a_process_that_became_another_program_gets_no_signal(tmp_path: Path) ->
         child.wait()
 
 
-def test_a_pid_of_a_run_or_of_a_reservation_is_no_process_of_a_container(tmp_path: Path) -> None:
+def test_a_pid_of_a_run_or_of_a_reservation_is_not_a_process_of_a_container(tmp_path: Path) -> None:
     run = "20261130-070000-abcdefgh"
     with contained_eval(tmp_path, run=run) as inside, fake_eval(tmp_path, says([]), run=run) as own:
         assert b"EVALROOM_RUN" in Path(f"/proc/{inside.pid}/environ").read_bytes()
@@ -265,6 +265,7 @@ def test_only_a_process_that_is_proved_to_live_here_is_followed(place: str, tmp_
         process = EvalProcess(SimpleNamespace(polling=True), fake.pid, "start", place)
         process.learn_proc()
         process.client.stop()
+    assert process.argv is not None
     assert process.argv[-2:] == ["eval", "task.py"], "it is shown"
     followed = [process.python, process.log_dir]
     assert [each is not None for each in followed] == [place == HERE] * 2

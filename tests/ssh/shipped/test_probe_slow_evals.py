@@ -1,6 +1,7 @@
 """Several probes at one slow eval: one request in flight, and what one learned the others know."""
 
 import os
+import signal
 import socket
 import stat
 import threading
@@ -75,7 +76,7 @@ def test_probes_at_one_eval_have_one_request_in_flight_together(tmp_path: Path) 
         assert fake.most_in_flight == 1
 
 
-def test_what_one_probe_learned_the_next_one_knows(tmp_path: Path) -> None:
+def test_the_next_probe_knows_the_costs_that_one_measured(tmp_path: Path) -> None:
     with slow_eval(tmp_path, lambda _: 2.1) as fake:
         with probe_at(tmp_path) as probe:
             watch(probe, fake)
@@ -141,6 +142,16 @@ def test_a_slow_eval_does_not_hold_up_the_end_of_a_probe(tmp_path: Path) -> None
         assert probe.process_ended()
 
 
+def test_an_eval_that_a_signal_stopped_is_reported_as_stopped(tmp_path: Path) -> None:
+    with slow_eval(tmp_path, lambda _: 60.0) as fake, probe_at(tmp_path) as probe:
+        watch(probe, fake)
+        probe.process(fake.pid, channel="waiting", is_stopped=False)
+        os.kill(fake.pid, signal.SIGSTOP)
+        probe.process(fake.pid, channel="waiting", is_stopped=True)
+        os.kill(fake.pid, signal.SIGCONT)
+        probe.process(fake.pid, channel="waiting", is_stopped=False)
+
+
 def test_the_state_goes_with_its_process(tmp_path: Path) -> None:
     with probe_at(tmp_path) as probe:
         with slow_eval(tmp_path, lambda _: 0.0) as fake:
@@ -163,7 +174,7 @@ def test_states_that_nobody_wrote_for_days_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "no json", '{"flight": 3}', "\0" * 300, '[1e999, "x"]'])
-def test_a_damaged_state_is_no_obstacle(content: str, tmp_path: Path) -> None:
+def test_a_damaged_state_is_not_an_obstacle(content: str, tmp_path: Path) -> None:
     with slow_eval(tmp_path, lambda _: 0.0) as fake, probe_at(tmp_path) as probe:
         place = watch(probe, fake)
         state_file(tmp_path).write_text(content)

@@ -1,4 +1,6 @@
 """How much of an eval's time reads may cost: the rests, by a clock of the test."""
+# pyright: standard
+# The shipped programs have no types.
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -13,12 +15,14 @@ from ssh.shipped.probe.read_costs import (
     MAX_KINDS,
     OUTLIER,
     QUICK_S,
-    SLOW_S,
+    SLOW_FACTOR,
     ReadCosts,
     read_kind,
 )
 
 HOUR_S = 3600.0
+SLOW_S = LONGEST_PAUSE_S / SLOW_FACTOR
+"""Slower reads have the longest pause."""
 DELAYS = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 2.1, 5.0, 20.0, 60.0, 90.0, 95.0, 210.0, 600.0]
 
 
@@ -174,14 +178,14 @@ def test_the_first_read_of_a_new_probe_rests_only_where_reads_are_slow() -> None
     assert costs.due("slow", is_first=True) > 300.0
 
 
-def test_kinds_are_told_apart_by_their_path_and_not_by_its_numbers() -> None:
+def test_kinds_are_distinguished_by_their_path_and_not_by_its_numbers() -> None:
     base = "/evals/AbC/samples?active_since={}&limit=500"
     assert read_kind("GET", base.format("1764000000.25")) == read_kind("GET", base.format("1.5"))
     assert read_kind("GET", base.format(1)) != read_kind("GET", "/evals/AbC/samples?limit=500")
     assert read_kind("GET", "/tasks") != read_kind("POST", "/tasks")
 
 
-def test_what_was_learned_survives_a_file() -> None:
+def test_measured_costs_survive_a_file() -> None:
     polled = Clockwork()
     polled.run({"tasks": 1.0, "samples": 5.0}, lambda _, nth: 0.1 + nth % 3, HOUR_S)
     kept = ReadCosts.from_dict(polled.costs.as_dict(), polled.now)

@@ -1,4 +1,4 @@
-"""What a survey tells of this computer, over a real link, by a real Inspect and stand-in tools."""
+"""A survey of this computer, over a real link, with a real Inspect and stand-in tools."""
 
 import fcntl
 import json
@@ -48,7 +48,7 @@ def login() -> Iterator[Login]:
 
 
 async def told(login: Login, **given: Any) -> Mapping[str, Any]:
-    """What a survey that is asked for this alone answers."""
+    """The answer of a survey that is asked for this alone."""
     job = Job(program="survey", verb="survey", given=given, changes=False)
     return await login.hands().work(HERE.name, job, deadline=50)
 
@@ -64,7 +64,7 @@ async def looked(
 
 
 def troubles(checked: CheckedPlan) -> list[str]:
-    """What is not well, but for how busy this computer and its network are."""
+    """The checks that are not ok, without those of load and network."""
     return [each for each in said(checked.checks) if not BUSY.match(each)]
 
 
@@ -224,7 +224,7 @@ async def test_a_real_engine_says_which_images_it_has(
     assert images == {IMAGE: {"there": True}, "localhost:1/gone": gone}
 
 
-async def test_a_file_for_docker_that_is_missing_is_told(login: Login) -> None:
+async def test_a_file_for_docker_that_is_missing_is_reported(login: Login) -> None:
     file = login.folder / "mine.py"
     body = "    return Task(sandbox=('docker', 'compose-big.yaml'))\n"
     file.write_text(f"from inspect_ai import Task, task\n@task\ndef mine():\n{body}")
@@ -234,7 +234,7 @@ async def test_a_file_for_docker_that_is_missing_is_told(login: Login) -> None:
     assert told.startswith(f"warning images: the file {login.folder}/compose-big.yaml, which the")
 
 
-async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
+async def test_a_hanging_task_and_a_bad_interpreter_are_reported(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
@@ -285,7 +285,7 @@ esac
 """  # noqa: E501 - as the tool gives it
 
 
-async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
+async def test_tools_that_answer_are_summed_up(login: Login) -> None:
     login.tool("docker", DOCKER)
     login.tool("nvidia-smi", NVIDIA)
     python = str(login.quick_python())
@@ -372,7 +372,7 @@ async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login)
     assert not mark.exists()
 
 
-async def test_a_log_folder_is_told_with_what_is_in_it(login: Login) -> None:
+async def test_a_log_folder_is_reported_with_what_is_in_it(login: Login) -> None:
     logs = login.folder / "logs"
     (logs / "sub").mkdir(parents=True)
     (logs / ".eval-set-id").write_text("abc123")
@@ -401,7 +401,7 @@ async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
     assert answer["hosts"]["value"]["192.0.2.1:443"]["state"] == "failed"
 
 
-async def test_a_full_disk_is_told(login: Login) -> None:
+async def test_a_full_disk_is_reported(login: Login) -> None:
     with small_disk_at(login.folder / "disk") as disk:
         (disk / "full").write_bytes(b"x" * 480_000)
         text = login.quick() + f'log_dir = "{disk}/logs"\n'
@@ -463,7 +463,7 @@ def header_status(logs: Path) -> str:
     return ""
 
 
-async def test_what_is_reserved_is_told_and_who_holds_it(login: Login) -> None:
+async def test_reserved_gpus_are_reported_with_their_holders(login: Login) -> None:
     login.tool("nvidia-smi", NVIDIA.replace("echo 'GPU-aa, 4242'", ":"))
     locks = login.folder / "locks"
     locks.mkdir()
@@ -483,7 +483,7 @@ async def test_what_is_reserved_is_told_and_who_holds_it(login: Login) -> None:
     assert not [each for each in said(checks) if not BUSY.match(each)]
 
 
-async def test_what_lies_there_already_and_what_is_set_is_told_by_names(login: Login) -> None:
+async def test_cached_files_and_set_variables_are_reported_by_names(login: Login) -> None:
     hub = login.home / "hf" / "hub"
     (hub / "models--org--m" / "snapshots" / "1").mkdir(parents=True)
     (hub / "datasets--org--d").mkdir()
@@ -522,7 +522,7 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
     wait_gone(lambda: running_from(login.tools), "its tools are")
 
 
-async def test_what_is_no_question_is_refused_in_a_sentence(login: Login) -> None:
+async def test_a_request_that_is_not_a_question_is_refused_in_a_sentence(login: Login) -> None:
     job = Job(program="survey", verb="dance", changes=False)
     with pytest.raises(JobFailed, match="no verb dance"):
         await login.hands().work(HERE.name, job, deadline=50)
