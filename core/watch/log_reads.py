@@ -68,9 +68,19 @@ def batch_of(fleet: Fleet, tasks: Sequence[TaskKey]) -> tuple[TaskKey, ...]:
         size += len(fleet.tasks[key].row.log_location)
         if batch and size > _MAX_BATCH_CHARACTERS:
             break
-        if pythons(fleet, key)[:1] == pythons(fleet, tasks[0])[:1]:
+        if _reader(fleet, key) == _reader(fleet, tasks[0]):
             batch.append(key)
     return tuple(batch)
+
+
+def _reader(fleet: Fleet, task: TaskKey) -> tuple[object, ...]:
+    return (*pythons(fleet, task)[:1], _data_dir(fleet, task))
+
+
+def _data_dir(fleet: Fleet, task: TaskKey) -> str | None:
+    """Return the folder under which a task's eval keeps its sample buffer; None: unknown."""
+    process = fleet.processes.get(task.process)
+    return None if process is None else process.data_dir
 
 
 def pythons(fleet: Fleet, task: TaskKey) -> tuple[str, ...]:
@@ -112,6 +122,7 @@ def _frame(fleet: Fleet, task: TaskKey, asked: Mapping[str, object]) -> Frame:
         "pid": task.process.pid,
         "start": task.process.start,
         "pythons": pythons(fleet, task),
+        "data_dir": _data_dir(fleet, task),
         "asked": asked,
     }
     return Frame("logs", head)

@@ -20,13 +20,16 @@ def recovery_preview(buffer: LogBuffer) -> str:
     return " and ".join(parts)
 
 
-def recovery_lines(buffer: LogBuffer | None, inspect: str, location: str) -> Iterator[Fact]:
+def recovery_lines(
+    buffer: LogBuffer | None, inspect: str, location: str, data_dir: str | None = None
+) -> Iterator[Fact]:
     """Yield the content of a buffer and the command that recovers it; nothing without a buffer.
 
     Args:
         buffer: What is left.
         inspect: The command of the Inspect that wrote the log.
         location: The path of the log. Untrusted.
+        data_dir: The XDG_DATA_HOME of the eval; None: that of the login. Untrusted.
     """
     if buffer is None:
         return
@@ -35,4 +38,10 @@ def recovery_lines(buffer: LogBuffer | None, inspect: str, location: str) -> Ite
         word = plain_word(location)
     except UsageWrong:
         word = "LOG"  # no shell takes its name
-    yield words("", f"{inspect} log recover {word}", "key", _COMMAND)
+    where = ""
+    if data_dir:
+        try:
+            where = f"XDG_DATA_HOME={plain_word(data_dir)} "
+        except UsageWrong:
+            where = "XDG_DATA_HOME=FOLDER "
+    yield words("", f"{where}{inspect} log recover {word}", "key", _COMMAND)

@@ -119,7 +119,8 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     if task.state is TaskState.LOST and task.header is not None:
         python = line.process.python if line.process is not None else None
         inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
-        yield from recovery_lines(task.header.buffer, inspect, task.header.location)
+        data_dir = line.process.data_dir if line.process is not None else None
+        yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
     for group in task.logged.errors if task.logged is not None else ():
         yield words("", error_group_line(group), "hand", limit=400)
 

@@ -8,7 +8,7 @@ from ssh.shipped.common.embedded import embedded_program
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.interpreters import is_trusted_python
 from ssh.shipped.common.text import last_line, text_of
-from ssh.shipped.common.tools import run_tool
+from ssh.shipped.common.tools import run_tool, tool_variables
 
 LOG_SCRIPT = embedded_program("log_script")
 MAX_LOG_ANSWER_BYTES = 24 * 1024 * 1024
@@ -43,17 +43,21 @@ def run_log_script(words, asked, timeout_s, env=None):
     return answers, why
 
 
-def read_with_first(pythons, asked, timeout_s):
+def read_with_first(pythons, asked, timeout_s, data_dir=None):
     """Run the log script with the first of these interpreters that has a usable Inspect.
+
+    `data_dir` is the XDG_DATA_HOME of the logs' evals, where Inspect keeps the buffers of samples;
+    None: that of this program.
 
     Raises Failed if none has one, or if its script fails.
     """
+    env = None if data_dir is None else dict(tool_variables(), XDG_DATA_HOME=data_dir)
     why = Absent("evalroom knows no Python with Inspect on this machine")
     for python in pythons:
         if python != sys.executable and not is_trusted_python(python):
             continue
         try:
-            return run_log_script([python], asked, timeout_s)
+            return run_log_script([python], asked, timeout_s, env)
         except Absent as absent:
             why = absent if why.args and "no interpreter" in why.args[0] else why
     raise why

@@ -23,6 +23,13 @@ class ToolRun:
         self.failure = failure
 
 
+def tool_variables():
+    """Return the variables of a tool: this program's own, with a plain PATH and locale."""
+    env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")
+    env.pop("PYTHONPATH", None)
+    return env
+
+
 def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
     """Run a program; kill it after `timeout_s` or past `max_bytes` of output. Return its ToolRun.
 
@@ -30,8 +37,7 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
     one that even SIGKILL can't end holds its thread (and only that) for ever.
     """
     if env is None:
-        env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")
-        env.pop("PYTHONPATH", None)
+        env = tool_variables()
     try:
         child = start_child(
             argv,

@@ -17,10 +17,10 @@ class LogReads(threading.Thread):
         self.wake = threading.Condition()
         self.queue = collections.deque()
 
-    def ask(self, request, pythons, asked):
+    def ask(self, request, pythons, asked, data_dir):
         """Queue a request: read the logs with the first of these interpreters that has Inspect."""
         with self.wake:
-            self.queue.append((request, pythons, asked))
+            self.queue.append((request, pythons, asked, data_dir))
             self.wake.notify()
 
     def tick(self, now):
@@ -42,12 +42,12 @@ class LogReads(threading.Thread):
                 # An operator who waits gives up before the desk's own reading does.
                 first = min(self.queue, key=lambda entry: entry[0].end)
                 self.queue.remove(first)
-            request, pythons, asked = first
+            request, pythons, asked, data_dir = first
             at, begun = time.time(), time.monotonic()
             status, body, error = None, b"", None
             try:
                 left = max(1.0, request.end - begun - 1.0)
-                answers, why = read_with_first(pythons, asked, left)
+                answers, why = read_with_first(pythons, asked, left, data_dir)
                 status, body = 0, compact({"answers": answers, "why": why})
             except Failed as failed:
                 error = text_of(failed)

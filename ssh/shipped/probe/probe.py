@@ -204,13 +204,14 @@ class Probe:
             raise
 
     def read_logs(self, head):
-        asked, given = head["asked"], head.get("pythons") or ()
-        if not isinstance(asked, dict) or not all(isinstance(each, str) for each in given):
+        asked, given, data_dir = head["asked"], head.get("pythons") or (), head.get("data_dir")
+        texts = given if data_dir is None else (*given, data_dir)
+        if not isinstance(asked, dict) or not all(isinstance(each, str) for each in texts):
             raise ValueError("not a read of logs")
         request = Request(dict(head, path=""), "logs")
         known = self.processes.pythons.get((head.get("pid"), head.get("start")))
         pythons = [*([known] if known else ()), *given, sys.executable]
-        self.logs.ask(request, list(dict.fromkeys(pythons)), asked)
+        self.logs.ask(request, list(dict.fromkeys(pythons)), asked, data_dir)
 
     def request(self, kind, head):
         method = "GET" if kind == "get" else head["method"]

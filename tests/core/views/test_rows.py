@@ -474,12 +474,14 @@ def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> 
 
 def test_a_lost_task_offers_what_its_buffer_holds_with_a_preview() -> None:
     fleet = judged(
-        named(), link(), process_seen(python="/v/bin/python3"), tasks_seen(task_row()),
-        process_gone(), log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
+        named(), link(), process_seen(python="/v/bin/python3", data_dir="/data/a b"),
+        tasks_seen(task_row()), process_gone(),
+        log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
     )  # fmt: skip
     said = page_text(task_page(fleet, task_key(), NOW))
     assert "7 finished samples and 2 that were running" in said
-    assert "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval" in said
+    command = "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval"
+    assert f"XDG_DATA_HOME='/data/a b' {command}" in said
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
     assert "its buffer holds 7 finished samples" in lost.text
     assert "recover" not in page_text(

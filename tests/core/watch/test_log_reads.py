@@ -100,7 +100,7 @@ def test_a_log_that_no_frame_can_name_is_not_wanted(location: str) -> None:
 def test_the_request_names_the_logs_and_the_interpreters_that_the_desk_knows() -> None:
     fleet = fleet_after(
         process_seen(pid=7, python="/other/python"),
-        process_seen(python="/venv/bin/python"),
+        process_seen(python="/venv/bin/python", data_dir="/data"),
         process_seen(machine=H2, pid=8, python="/elsewhere/python"),
         tasks_seen(task_row("t1", status="completed"), task_row("t2", status="completed")),
     )
@@ -108,11 +108,12 @@ def test_the_request_names_the_logs_and_the_interpreters_that_the_desk_knows() -
     assert frame.kind == "logs"
     assert frame.head["asked"]["logs"] == ["/logs/t1.eval", "/logs/t2.eval"]
     assert frame.head["pythons"] == ("/venv/bin/python", "/other/python")
+    assert frame.head["data_dir"] == "/data"
     assert pythons(fleet, task_key()) == frame.head["pythons"]
     assert encode(frame)
 
 
-def test_a_batch_fits_into_a_frame_and_shares_an_interpreter() -> None:
+def test_a_batch_fits_into_a_frame_and_shares_an_interpreter_and_a_data_folder() -> None:
     long = "/" + "x" * 3_000
     rows = [
         task_row(f"t{number}", status="completed", log_location=f"{long}{number}")
@@ -121,14 +122,18 @@ def test_a_batch_fits_into_a_frame_and_shares_an_interpreter() -> None:
     fleet = fleet_after(
         process_seen(python="/a/python"),
         process_seen(pid=200, python="/b/python"),
+        process_seen(pid=300, python="/a/python", data_dir="/data"),
         tasks_seen(*rows),
         tasks_seen(task_row(status="completed"), pid=200),
+        tasks_seen(task_row(status="completed"), pid=300),
     )
     keys = unread_tasks(fleet, H1)
     batch = batch_of(fleet, keys)
     assert 1 < len(batch) < MAX_BATCH_LOGS
     assert encode(logs_frame(fleet, batch))
-    assert batch_of(fleet, (keys[-1], keys[0])) == (keys[-1],)
+    *same, other_python, other_data = keys
+    for other in (other_python, other_data):
+        assert batch_of(fleet, (other, same[0])) == (other,)
 
 
 def test_the_log_replaces_the_numbers_of_the_last_poll() -> None:

@@ -23,7 +23,7 @@ from inspect_ai.model import ChatMessageUser, ModelOutput
 from inspect_ai.scorer import Score
 
 from core.ctl.log_answers import log_reading
-from core.model.log_summary import LogSummary, UnreadLog
+from core.model.log_summary import LogReading, LogSummary, UnreadLog
 from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.log_reading import read_with_first, run_log_script
 from tests.support.evals import Evals
@@ -86,6 +86,13 @@ def summaries(paths: list[str], *, rows_bytes: int = 8 << 20) -> dict[str, Any]:
     return {each["log"]: log_reading(each) for each in answers}
 
 
+def summary_of(location: str, data_dir: Path) -> LogReading:
+    asked = {"what": "headers", "logs": [location], "bytes": 8 << 20}
+    [answer], why = read_with_first([sys.executable], asked, 150, str(data_dir))
+    assert why is None
+    return log_reading(answer)
+
+
 def view(log: Path, name: str, sample_id: str, *, content: bool) -> dict[str, Any]:
     asked = {"what": "sample", "log": str(log), "view": name, "id": sample_id, "epoch": 1}
     more: dict[str, Any] = {
@@ -101,21 +108,18 @@ def view(log: Path, name: str, sample_id: str, *, content: bool) -> dict[str, An
     return {"status": answer["status"], **body}
 
 
-def test_the_buffer_of_a_killed_eval_is_reported(
-    evals: Evals, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_buffer_of_a_killed_eval_is_reported(evals: Evals) -> None:
     one = evals.start(
         "quiet", args={"samples": 2_000, "seconds": 0.3},
         options=("--max-samples=2", "--log-buffer=5000"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(lambda rows: rows[0]["samples"]["completed"] >= 3)
     location = one.task()["log_location"]
-    monkeypatch.setenv("XDG_DATA_HOME", str(one.data_dir))
-    living = summaries([location])[location]
+    living = summary_of(location, one.data_dir)
     assert isinstance(living, LogSummary)
     assert living.header.buffer is None
     one.kill()
-    dead = summaries([location])[location]
+    dead = summary_of(location, one.data_dir)
     assert isinstance(dead, LogSummary)
     assert dead.header.status == "started"
     assert dead.header.buffer is not None

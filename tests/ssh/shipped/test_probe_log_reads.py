@@ -32,7 +32,7 @@ def test_a_log_that_somebody_waits_for_is_read_before_those_that_may_take_long(
     for number, deadline in enumerate((60, 60, 20), start=1):
         head = {"id": number, "path": str(tmp_path / "no.eval"), "deadline": deadline}
         asked = {"what": "headers", "logs": [], "bytes": 1}
-        reads.ask(Request(head, "logs"), [sys.base_prefix + "/none/python"], asked)
+        reads.ask(Request(head, "logs"), [sys.base_prefix + "/none/python"], asked, None)
     reads.start()
     wait_until(lambda: len(answers.ids) == 3, "all are answered")
     assert answers.ids == [3, 1, 2]
