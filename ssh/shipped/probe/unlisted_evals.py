@@ -8,7 +8,7 @@ from ssh.shipped.common.inspect_commands import is_python, runs_evals
 from ssh.shipped.common.proc import argv_of, environ_of, read_file, stat_of
 from ssh.shipped.probe.discovery import VERBS
 
-TRACE_FILE = re.compile(r"/inspect_ai/traces/trace-[0-9]+\.log\Z")
+TRACE_FILE = re.compile(r"/inspect_ai/traces/trace-[0-9]+\.log( \(deleted\))?\Z")
 USUAL_ENGINE = "unix:///var/run/docker.sock"
 UNIX = "unix://"
 
