@@ -24,13 +24,15 @@ class Found:
     """A process that was found now.
 
     `record`: the record of the socket at which it listens, or None. `place`: HERE, CONTAINED or
-    UNREAD. `by_name`: its command line says that it is Inspect.
+    UNREAD. `by_name`: its command line says that it is Inspect. `is_cut_off`: the file of the
+    socket was removed.
     """
 
-    def __init__(self, record, place, by_name):
+    def __init__(self, record, place, by_name, is_cut_off=False):
         self.record = record
         self.place = place
         self.by_name = by_name
+        self.is_cut_off = is_cut_off
 
 
 class Discovery:
@@ -56,8 +58,13 @@ class Discovery:
             if owner is None:
                 unowned[record["pid"]] = record
                 continue
-            by_name = named.get(owner[0], (None,))[0] == owner[1]
-            found[owner] = Found(record, place_of(owner[0]), by_name)
+            found[owner] = Found(record, place_of(owner[0]), is_named(named, owner))
+        for path in self.bound:
+            owner = self.peers.owner_of_removed(path)
+            if owner is not None and owner not in found:
+                record = self.records.of_socket(path)
+                by_name = is_named(named, owner)
+                found[owner] = Found(record, place_of(owner[0]), by_name, is_cut_off=True)
         for pid, (start, place) in named.items():
             key = (pid, start)
             if key in found or start_of(pid, None) != start:
@@ -71,26 +78,28 @@ class Discovery:
     def all_records(self):
         """Return the records of our data folder, and those of other bound sockets."""
         records = self.records.read(self.root)
-        if self.given is None and LINUX:
+        if LINUX:
             now, waits = time.monotonic(), len(self.named) > len(records)
             if now - self.sockets_at >= (SOCKETS_EVERY_S if waits else SCAN_EVERY_S):
                 self.sockets_at = now
-                self.bound = [path for _, path in bound_sockets()]
+                self.bound = [path for _, path in bound_sockets() if self.is_looked_at(path)]
             there = {record["socket_path"] for record in records}
             records = records + [
                 self.records.of_socket(path) for path in self.bound if path not in there
             ]
         return records
 
+    def is_looked_at(self, path):
+        """Whether a socket is in the configured data folder; without one, all are looked at."""
+        if self.given is None:
+            return True
+        return is_same_folder(os.path.dirname(os.path.dirname(path)), self.given)
+
     def is_in_given_folder(self, pid):
         """Whether a process without a record would use the configured data folder."""
         if self.given is None:
             return True
-        root = data_root(environ_of(pid))
-        try:
-            return os.path.samefile(root, self.given)
-        except (OSError, ValueError):
-            return os.path.realpath(root) == os.path.realpath(self.given)
+        return is_same_folder(data_root(environ_of(pid)), self.given)
 
     def running(self):
         """Return pid -> (start, place) of this user's processes that are Inspect by name."""
@@ -132,6 +141,18 @@ class Discovery:
             return None
         found, start = stat_of(pid), start_mark(pid)
         return None if found is None or start is None else (start, found[1])
+
+
+def is_named(named, owner):
+    """Whether (pid, start) is a process that is Inspect by name."""
+    return named.get(owner[0], (None,))[0] == owner[1]
+
+
+def is_same_folder(one, other):
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def without_claims(record):

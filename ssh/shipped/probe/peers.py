@@ -52,6 +52,21 @@ class Peers:
             self.known[path] = (mark, pid, start)
         return pid, start
 
+    def owner_of_removed(self, path):
+        """Return (pid, start) of this user's process that listens at a path whose file is gone.
+
+        Its pid is in the socket's name; None: the file is there, or that process does not hold it.
+        """
+        pid = int(os.path.basename(path).partition(".")[0] or 0)
+        try:
+            is_ours = os.stat("/proc/%d" % pid).st_uid == self.uid
+        except (OSError, OverflowError):
+            return None
+        if not is_ours or os.path.lexists(path):
+            return None
+        start = start_of(pid, None)
+        return (pid, start) if start is not None and is_held(pid, path) else None
+
     def listener(self, path):
         """Return the pid of the process of this user that listens at a path; None: nobody."""
         try:

@@ -73,7 +73,11 @@ class ProcessList(threading.Thread):
                 process.begin_anew()
             if process.is_contained:
                 continue
-            if each.record is not None:
+            if each.is_cut_off:
+                if process.socket_path is None:
+                    process.learn_record(each.record)
+                process.lose_socket()
+            elif each.record is not None:
                 process.learn_record(each.record)
             elif process.socket_path is None:
                 age = now - (process.started_at or now)

@@ -190,6 +190,13 @@ def test_an_eval_whose_record_another_inspect_swept_away_is_alive(
             number = probe.ask("get", pid=child.pid, start=row["start"], path="/tasks")
             assert probe.reply(number).head["error"] == "no socket"
             assert probe.process(child.pid)["channel"] == "removed"
+        for data_dir in (tmp_path, None):  # a probe that never saw the record
+            env = {"HOME": str(tmp_path)}
+            with direct_probe(data_dir, env=env) as probe:
+                later = probe.process(child.pid, channel="removed")
+                assert (later["alive"], later["start"]) == (True, row["start"])
+        with direct_probe(tmp_path) as probe:
+            probe.process(child.pid, channel="removed")
             child.stdin.write(b"the eval is over\n")
             child.stdin.flush()
             if not by_name:
