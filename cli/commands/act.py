@@ -64,7 +64,7 @@ async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, ActionSe
     """Run a desk and its action service during the block."""
     config = config_of(options)
     async with history_of(config, paths()) as history:
-        with desk_of(config, options.record, event_store=history.event_store) as desk:
+        with desk_of(config, options.record, event_store=history.brief_store) as desk:
             acting = acting_of(desk, history)
             async with running(desk, acting):
                 yield desk, acting

@@ -46,7 +46,7 @@ def guide(command: GuideCommand, options: GlobalOptions) -> int:
     async def work() -> int:
         config = config_of(options)
         async with history_of(config, paths()) as history:
-            with desk_of(config, options.record, event_store=history.event_store) as desk:
+            with desk_of(config, options.record, event_store=history.brief_store) as desk:
                 acting = acting_of(desk, history)
                 guiding = guiding_of(desk, acting, history, dry_run=command.dry_run)
                 async with running(desk, acting, guiding):

@@ -74,7 +74,7 @@ async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -
         raise NotConfirmed("read-only mode: nothing was launched", "preview it with --dry-run")
     near = config.of_machines(wanted)
     async with history_of(config, paths()) as history:
-        with desk_of(near, options.record, event_store=history.event_store) as desk:
+        with desk_of(near, options.record, event_store=history.brief_store) as desk:
             launches = launches_of(desk, near, history)
             async with running(desk, launches=launches):
                 return await launch_now(desk, launches, spec, command, near.machines)

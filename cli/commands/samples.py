@@ -26,6 +26,8 @@ from core.text import shown, shown_lines
 from core.views.error_group_lines import error_group_line
 
 _ONE_LINE = 100
+_ERRORS = ("error_retries", "error")
+_ERROR_TEXTS = ("message", "traceback")
 
 Keep = Callable[[ContentRevealed], Awaitable[None]]
 
@@ -190,7 +192,31 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
 
 def _detail(answer: Json) -> list[str]:
     as_of = _clock(answer)
-    return aligned([[shown(name), _cell(name, value, as_of)] for name, value in answer.items()])
+    rows = [
+        [shown(name), _cell(name, value, as_of)]
+        for name, value in answer.items()
+        if not (name in _ERRORS and any(map(_has_text, _errors_in(value))))
+    ]
+    return [*aligned(rows), *_error_lines(answer)]
+
+
+def _error_lines(answer: Json) -> list[str]:
+    """Return the text of the sample's errors, whole: the cause is often its last line."""
+    lines = list[str]()
+    for name in _ERRORS:
+        for error in filter(_has_text, _errors_in(answer.get(name))):
+            text = "\n".join(str(error[key]) for key in _ERROR_TEXTS if error.get(key))
+            lines += ["", shown(name), *shown_lines(text).splitlines()]
+    return lines
+
+
+def _errors_in(value: object) -> list[Json]:
+    each = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [cast("Json", one) for one in each if isinstance(one, Mapping)]
+
+
+def _has_text(error: Json) -> bool:
+    return any(error.get(key) for key in _ERROR_TEXTS)
 
 
 def _clock(answer: Json) -> float | None:

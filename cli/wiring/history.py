@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.render.plain import print_note
+from cli.wiring.brief_store import BriefStore
 from cli.wiring.clock import WallClock
 from core.config.model import Config
 from core.desk.past import NOTHING, Past
@@ -50,6 +51,11 @@ class History:
     run_ids: frozenset[str] = frozenset()
     warning: str = ""
     is_busy: bool = False
+
+    @property
+    def brief_store(self) -> BriefStore | None:
+        """The store of events for a command that watches for a moment only."""
+        return BriefStore(self.event_store) if self.event_store is not None else None
 
 
 @contextlib.asynccontextmanager

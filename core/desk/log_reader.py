@@ -11,6 +11,7 @@ from core.fleet import Fleet
 from core.fold.tasks import is_of_another_attempt
 from core.ids import MachineName, TaskKey
 from core.model.log_summary import LogReading
+from core.model.task import TaskState
 from core.ports import MachineConnection
 from core.watch.log_reads import (
     LogAnswer,
@@ -118,8 +119,7 @@ class LogReader:
         due = [key for key in wanted if due_in[key] <= 0]
         if not due:
             return (), min(due_in.values())
-        # A log that hung before comes last, so that it can't hold the others up again.
-        due.sort(key=lambda key: (self._retries_of(fleet, key).hung, due_in[key]))
+        due.sort(key=lambda key: (*self._rank(fleet, key), due_in[key]))
         return batch_of(fleet, due), None
 
     async def read(
@@ -175,6 +175,17 @@ class LogReader:
         failed = self._count_failure(fleet, key, at)
         is_unreadable = isinstance(proof, LogUnreadable) and failed >= MAX_READS_OF_LIVE
         return proof if was_gone or is_unreadable else None
+
+    def _rank(self, fleet: Fleet, key: TaskKey) -> tuple[int, bool, float]:
+        """Return what orders the logs that are due; the least comes first.
+
+        A log that hung comes last, so that it can't hold up the others again. One that could not
+        be read comes after those that may be final, and the newest end comes first: a command
+        that waits for a few seconds still tells what ended just now.
+        """
+        task = fleet.tasks[key]
+        is_unreadable = task.state is TaskState.UNREADABLE
+        return self._retries_of(fleet, key).hung, is_unreadable, -(task.ended_at or 0.0)
 
     def _retries_of(self, fleet: Fleet, key: TaskKey) -> _Retries:
         return self._retries.get(_attempt(fleet, key), _Retries())

@@ -135,7 +135,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     tone, words = trouble
     advice = ""
     if process.is_stopped:
-        words, advice = _STOPPED, f". Let it go on: kill -CONT {process.key.pid}"
+        words, advice = _STOPPED, f". To continue it, run: kill -CONT {process.key.pid}"
     if process.is_cut_off:
         words = _CUT_OFF
     waited = ""

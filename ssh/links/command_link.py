@@ -17,7 +17,13 @@ from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
 from ssh.links.control_master import ControlMaster
 from ssh.links.link import SHELL
-from ssh.links.ssh_command import effective_options, link_options, option_words, takes_ssh_options
+from ssh.links.ssh_command import (
+    effective_options,
+    has_remote_command,
+    link_options,
+    option_words,
+    takes_ssh_options,
+)
 
 MAX_READ_BYTES = 65_536
 LOGIN_TIMEOUT_S = 15.0
@@ -177,7 +183,13 @@ class CommandLink:
         """See `ssh.links.link.Link.explain`."""
         if len(self._command) == 1:
             return None
-        error = explain_stderr(self._machine, self._command[0], status, stderr)
+        error = explain_stderr(
+            self._machine,
+            self._command[0],
+            status,
+            stderr,
+            has_more=takes_ssh_options(self._configured) and has_remote_command(self._configured),
+        )
         if isinstance(error, NeedsYou) and self._master.is_avoided:
             self._master.was_rejected()
             words = f"{error.message}; evalroom uses the ControlMaster again"
@@ -242,7 +254,12 @@ _UNREACHABLE_TEXTS = (
 
 
 def explain_stderr(
-    machine: MachineName, program: str, status: int | None, stderr: str
+    machine: MachineName,
+    program: str,
+    status: int | None,
+    stderr: str,
+    *,
+    has_more: bool = False,
 ) -> MachineError | None:
     """Return the error that a link's command reports, in its own words.
 
@@ -254,6 +271,7 @@ def explain_stderr(
         program: The first word of the command.
         status: Its exit status; None if there was none.
         stderr: The end of its standard error, untrusted.
+        has_more: Whether an ssh runs another such command on its host, such as `docker exec`.
     """
     words = shown(" ".join(stderr.split()), 300)
     if any(text in stderr for text in _KEY_CHANGED_TEXTS):
@@ -274,7 +292,7 @@ def explain_stderr(
         why = f"can't reach {machine}: {words or 'the connection ended'}"
         return LinkLost(machine, why, is_silent=is_silent)
     is_ssh_program = takes_ssh_options((program,))
-    if is_ssh_program and status != _SSH_FAILED:
+    if is_ssh_program and status != _SSH_FAILED and not has_more:
         return None
     name = shown(PurePath(program).name, 60)
     how = "a signal ended it" if status is None else f"exit {status}"

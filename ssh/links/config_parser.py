@@ -247,9 +247,9 @@ class _Reading:
             negated, criterion = word.startswith("!"), word.removeprefix("!").lower()
             if criterion == "all":
                 following, _ = next_word(rest)
-                if seen or (following and not following.startswith("#")):
+                if seen > 1 or (following and not following.startswith("#")):
                     raise ConfigProblem("'all' cannot be combined with other Match", line.place)
-                return not negated
+                return result and not negated
             seen += 1
             if criterion in {"canonical", "final"}:
                 self.wants_final = self.wants_final or criterion == "final"
@@ -311,7 +311,7 @@ class _Reading:
             self.ignored = self.ignored or ",".join(line.words())
             return
         if not known.is_known(option):
-            if matches_list(option, self.ignored):
+            if matches_list(option, self.ignored.lower()):
                 return
             raise ConfigProblem(f"Bad configuration option: {line.keyword}", line.place)
         if option in known.IGNORED:
@@ -324,10 +324,12 @@ class _Reading:
             self._set(option, value, line)
 
     def _set(self, option: str, value: tuple[str, ...], line: ConfigLine) -> None:
-        if option in {"proxycommand", "proxyjump"} and {"proxycommand", "proxyjump"} & set(
-            self.options
-        ):
-            return  # the first of the two counts
+        if option in {"proxycommand", "proxyjump"}:
+            # The first of the two counts; `ProxyJump none` lets a ProxyCommand follow.
+            jump = self.options.get("proxyjump")
+            is_jump_set = jump is not None and (option == "proxyjump" or jump != ("none",))
+            if is_jump_set or "proxycommand" in self.options:
+                return
         self.places.setdefault(option, line.place)
         if option in known.APPENDED:
             held = self.options.get(option, ())

@@ -20,6 +20,8 @@ _HARMFUL = {
     "forkafterauthentication": ("ForkAfterAuthentication", "no"),
 }
 """Options for people's own sessions that would take a link's shell or its input away."""
+_TAKE_VALUES = frozenset("BbcDEeFIiJLlmOopPQRSWw")
+"""Options of ssh with a value, in the same word or in the next one."""
 _FORWARDS = ("localforward", "remoteforward", "dynamicforward")
 
 
@@ -31,6 +33,23 @@ def is_ssh(command: Sequence[str]) -> bool:
 def takes_ssh_options(command: Sequence[str]) -> bool:
     """Return whether `command` is an ssh or an autossh, which hands its options to ssh."""
     return bool(command) and PurePath(command[0]).name in {"ssh", "autossh"}
+
+
+def has_remote_command(command: Sequence[str]) -> bool:
+    """Return whether an ssh or autossh names a command for its host, such as `docker exec`."""
+    words = list(command[1:] if is_ssh(command) else _of_ssh(command[1:]))
+    has_host = False
+    while words:
+        word = words.pop(0)
+        if word.startswith("-") and len(word) > 1:
+            found = next((at for at, each in enumerate(word[1:]) if each in _TAKE_VALUES), None)
+            if found is not None and found == len(word) - 2 and words:
+                words.pop(0)
+        elif has_host:
+            return True
+        else:
+            has_host = True
+    return False
 
 
 async def effective_options(command: Sequence[str]) -> Options:

@@ -15,6 +15,7 @@ from core.model.order import OrderState, Outcome
 from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import Eval, running_evals
 from tests.support.terminal import Terminal
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
 
@@ -59,6 +60,13 @@ def test_a_dry_run_changes_nothing_and_tells_all_in_fields(home: Home, one: Eval
     assert "in flight" in target["preview"]["sentence"]
     assert "outcome" not in target
     assert paused(one) is None
+
+
+def test_a_command_leaves_no_finding_open_that_only_it_would_close(home: Home, one: Eval) -> None:
+    wait_until(lambda: one.task("errors")["samples"]["errored"], "a sample erred")
+    for _ in range(2):
+        assert home.run("act", "pause", "errors", "--dry-run").status == 0
+    assert home.run("findings", "--json").json["findings"] == []
 
 
 def test_without_yes_and_without_a_terminal_it_is_refused_after_the_preview(

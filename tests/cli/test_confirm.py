@@ -23,6 +23,7 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import TmuxSession
 from core.launch.run.sessions import MachineSession
 from tests.support.commands import EVALROOM, Home, machine
+from tests.support.evals import short_folder
 from tests.support.fleets import NOW
 from tests.support.specs import SMOKE
 from tests.support.terminal import Terminal
@@ -144,18 +145,22 @@ async def test_half_a_line_does_not_stop_the_event_loop(keyboard: int) -> None:
 
 
 @pytest.fixture
-def ready(home: Home) -> Home:
-    """A home with a machine, a production machine, a spec and a secret."""
-    home.configure(
-        machine("here", command=["env"]) + machine("prod", command=["env"]) + "production = true\n"
-    )
-    (home.folder / "s.toml").write_text(SMOKE.replace('"local"', '"here"'))
-    (home.folder / "fetched.toml").write_text(SMOKE + 'inspect = "0.3.285"\n')
-    subprocess.run(
-        [*EVALROOM, "secrets", "set", "A_KEY"], env=home.env, cwd=home.folder, input=b"x",
-        check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
-    return home
+def ready(home: Home) -> Iterator[Home]:
+    """A home with a machine, a production machine, a spec and a secret.
+
+    Its machines show the evals of one folder, and not those of other tests.
+    """
+    with short_folder() as own:
+        home.configure(
+            machine("here", own, ["env"]) + machine("prod", own, ["env"]) + "production = true\n"
+        )
+        (home.folder / "s.toml").write_text(SMOKE.replace('"local"', '"here"'))
+        (home.folder / "fetched.toml").write_text(SMOKE + 'inspect = "0.3.285"\n')
+        subprocess.run(
+            [*EVALROOM, "secrets", "set", "A_KEY"], env=home.env, cwd=home.folder, input=b"x",
+            check=True, capture_output=True, timeout=30,
+        )  # fmt: skip
+        yield home
 
 
 COMMANDS = (

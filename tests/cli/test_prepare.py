@@ -8,7 +8,8 @@ from tests.support.uv import uv_env
 @pytest.fixture
 def far(home: Home) -> Home:
     """An operator with one machine that can be reached, and one that can't."""
-    home.configure(machine("far", command=["env"]) + machine("gone", command=["false"]))
+    own = home.folder / ".local" / "share"  # the evals of other tests are not watched
+    home.configure(machine("far", own, ["env"]) + machine("gone", command=["false"]))
     (home.folder / "s.toml").write_text(SMOKE + 'inspect = "0.3.285"\n')
     return home
 

@@ -79,6 +79,9 @@ CASES: Mapping[str, Case] = {
         "Match localuser root,nobody\n Port 8\nMatch localuser none\n User q\n"
     ),
     "Match all": Case("Match all\n User hit\nMatch !all\n Port 3\n"),
+    "Match all after another word": Case(
+        "Match canonical all\n Port 3\nMatch final all\n User hit\nMatch !canonical all\n Port 4\n"
+    ),
     "Match exec": Case('Match exec "exit 0"\n Port 1\nMatch exec "exit 1"\n User no\n'),
     "Match exec with tokens": Case(
         "Host a\n HostName h.%h\n Port 7\n"
@@ -184,6 +187,7 @@ CASES: Mapping[str, Case] = {
     "unknown words that are ignored": Case(
         "IgnoreUnknown foo,bar*\nHost a\n Foo 1\n Barx 2\n Port 9\n"
     ),
+    "unknown words in any case": Case("IgnoreUnknown UseKeychain,B*\nUseKeychain yes\nBarx 2\n"),
     "words that ssh no longer has": Case("Host a\n Protocol 2\n Cipher 3des\n Port 9\n"),
     # proxies
     "a jump": Case("Host a\n ProxyJump me@j:33,k\n"),
@@ -193,6 +197,8 @@ CASES: Mapping[str, Case] = {
     "a command before a jump": Case("Host a\n ProxyCommand nc x\n ProxyJump b\n"),
     "a jump with tokens": Case("Host a\n HostName h\n ProxyJump %r@gw-%n-%h\n"),
     "no jump": Case("Host a\n ProxyJump none\nHost *\n ProxyJump b\n"),
+    "no jump, but a command": Case("Host a\n ProxyJump none\n ProxyCommand nc x\n"),
+    "no jump, and a command for all": Case("Host a\n ProxyJump none\nHost *\n ProxyCommand x\n"),
     "no command": Case("Host a\n ProxyCommand none\nHost *\n ProxyCommand b\n"),
     "no command, so no jump": Case("Host a\n ProxyCommand none\nHost *\n ProxyJump b\n"),
     "a given jump": Case("Host a\n ProxyJump b\n", jump="q,w"),
@@ -215,6 +221,7 @@ REJECTED: Mapping[str, Case] = {
     "a bad time": Case("Host a\n ConnectTimeout 1.5\n"),
     "a bad flag": Case("Host a\n IdentitiesOnly maybe\n"),
     "a word of Match that no ssh has": Case("Match foo g\n User me\n"),
+    "Match all after two words": Case("Match canonical final all\n User me\n"),
     "Match all with more": Case("Match all host a\n User me\n"),
     "Match without an argument": Case("Match host\n User me\n"),
     "a byte order mark": Case("\ufeffHost a\n Port 3\n"),

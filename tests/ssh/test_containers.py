@@ -10,7 +10,8 @@ from core.config.model import MachineConfig
 from core.errors import HostKeyRefused, LinkLost, MachineError, NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.links.command_link import explain_stderr
+from ssh.links.command_link import CommandLink, explain_stderr
+from ssh.links.ssh_command import has_remote_command
 from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docker_group
 from tests.support.hearing import Hearing, hearing
 from tests.support.reached import connection_of
@@ -119,6 +120,29 @@ def test_a_commands_own_words_are_the_reason(
     assert (None if error is None else type(error)) is kind
     assert error is None or stderr in error.message
     assert not isinstance(error, LinkLost) or not error.advice
+
+
+@pytest.mark.parametrize(
+    ("command", "is_more"),
+    [
+        ("ssh gpu", False),
+        ("ssh -p 22 -l eve -J a,b -oPort=7 -vp 22 -Snone gpu -A", False),
+        ("ssh gpu docker exec -i evals", True),
+        ("ssh -p 22 gpu -v docker exec -i evals", True),
+        ("ssh -tp22 gpu kubectl exec -i evals-0 --", True),
+        ("autossh -M 0 gpu", False),
+        ("autossh -M 0 gpu docker exec -i evals", True),
+        ("ssh -p", False),
+    ],
+)
+def test_an_ssh_with_a_command_for_its_host_reaches_more_than_the_host(
+    command: str, *, is_more: bool
+) -> None:
+    words = tuple(command.split())
+    assert has_remote_command(words) is is_more
+    error = CommandLink(BOX, words).explain(1, "Error: container evals is restarting")
+    assert (type(error) is LinkLost) is is_more
+    assert error is None or "container evals is restarting" in error.message
 
 
 async def test_a_shell_that_is_refused_later_is_tried_again(tmp_path: Path) -> None:

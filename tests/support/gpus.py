@@ -73,10 +73,11 @@ class Gpus:
         if not tool.exists():
             tool.write_text(_NVIDIA_SMI.replace("FOLDER", str(self.folder)))
             tool.chmod(0o755)
-        (self.folder / "gpus.csv").write_text(rows)
-        (self.folder / "apps.csv").write_text(apps)
-        (self.folder / "note").write_text(note)
-        (self.folder / "status").write_text(f"{status}\n")
+        words = {"gpus.csv": rows, "apps.csv": apps, "note": note, "status": f"{status}\n"}
+        for name, text in words.items():  # a program that asks meanwhile reads whole files
+            part = self.folder / f"{name}.part"
+            part.write_text(text)
+            part.replace(self.folder / name)
         return self
 
     def words(

@@ -44,7 +44,9 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
     elif not process.can_signal and not process.is_gone:
         yield words("signals", process.signal_refusal, "look", limit=400)
     if process.is_stopped:
-        yield words("stopped", f"by a signal; let it go on: kill -CONT {process.key.pid}", "look")
+        yield words(
+            "stopped", f"by a signal; to continue it, run: kill -CONT {process.key.pid}", "look"
+        )
     if process.is_cut_off:
         yield words("channel", _CUT_OFF, "look", limit=400)
     if process.trouble:

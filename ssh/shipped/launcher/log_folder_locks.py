@@ -24,7 +24,9 @@ from ssh.shipped.launcher.run_rows import run_row
 LOCK_FILE = ".evalroom-run"
 MAX_LOCK_BYTES = 4096
 LOCK_TIMEOUT_S = 5.0
-NOT_SUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+NOT_SUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
+FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MAX_REOPENED = 20
 
 
 def take_log_folder(folder, log_dir):
@@ -88,9 +90,9 @@ def why_held(holder):
 
 def can_see(holder):
     """Whether a record's processes run on this machine, and not in a container."""
-    if holder.get("host") != os.uname().nodename:
-        return False
-    return holder.get("boot") != BOOT_ID or holder.get("space") == pid_namespace("self")
+    if holder.get("boot") == BOOT_ID:  # whatever the machine is called now
+        return holder.get("space") == pid_namespace("self")
+    return holder.get("host") == os.uname().nodename
 
 
 def make_for_others(place):
@@ -110,20 +112,44 @@ class LockFile:
     def __init__(self, path):
         self.path = path
         self.fd = None
+        self.is_foreign = False
 
     def __enter__(self):
+        for _ in range(MAX_REOPENED):
+            self.open()
+            if self.fd is None:
+                break
+            self.lock()
+            if self.is_there():
+                break
+            os.close(self.fd)  # another account put its own file in the place of this one
+        return self
+
+    def open(self):
         private = os.umask(LOGIN_UMASK)
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            self.fd = os.open(self.path, flags, 0o666)
-        except PermissionError:
-            return self  # another account's: it can be read at most
+            self.is_foreign = False
+            self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | FLAGS, 0o666)
+        except PermissionError:  # another account's
+            self.is_foreign = True
+            self.fd = self.open_to_read()
         except OSError as error:
             raise not_written(self.path, error) from error
         finally:
             os.umask(private)
-        self.lock()
-        return self
+
+    def open_to_read(self):
+        try:
+            return os.open(self.path, os.O_RDONLY | FLAGS)
+        except OSError:
+            return None
+
+    def is_there(self):
+        """Whether the open file still has the path."""
+        try:
+            return os.path.samestat(os.fstat(self.fd), os.lstat(self.path))
+        except OSError:
+            return False
 
     def lock(self):
         end = time.monotonic() + LOCK_TIMEOUT_S
@@ -148,16 +174,42 @@ class LockFile:
         return found if isinstance(found, dict) else {}
 
     def write(self, folder, pid, mark):
-        """Write that a run has the folder; another account's file stays as it is."""
+        """Write that a run has the folder.
+
+        Another account's file is replaced; it stays as it is where that is not allowed.
+        """
         if self.fd is None:
             return
         run = os.path.basename(folder)
         record = {"run": run, "folder": os.path.abspath(folder), "pid": pid, "start": mark}
         record.update(host=os.uname().nodename, boot=BOOT_ID, space=pid_namespace("self"))
         data = json.dumps(record).encode("ascii") + b"\n"
+        if self.is_foreign:
+            self.replace(data)
+            return
         try:
             os.ftruncate(self.fd, 0)
             os.pwrite(self.fd, data, 0)
             os.fsync(self.fd)
         except OSError as error:
             raise not_written(self.path, error) from error
+
+    def replace(self, data):
+        part = "%s.%d" % (self.path, os.getpid())
+        private = os.umask(LOGIN_UMASK)
+        try:
+            fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | FLAGS, 0o666)
+        except OSError:
+            return
+        finally:
+            os.umask(private)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(fd, data)
+            os.rename(part, self.path)
+        except OSError:
+            os.close(fd)
+            os.unlink(part)
+            return
+        os.close(self.fd)
+        self.fd, self.is_foreign = fd, False

@@ -24,10 +24,12 @@ def host_of(folder):
     name, _, boot, space, machine = host_record(folder)
     if not name or not boot:
         return name, None
+    if boot == BOOT_ID and space:  # whatever the machine is called now
+        return name, space == pid_namespace("self")
     if name != os.uname().nodename:
         return name, False
     if boot == BOOT_ID:
-        return name, space in ("", pid_namespace("self"))
+        return name, True
     # The same machine after a restart: its process is gone.
     own_id = head_of(MACHINE_ID_FILE, MAX_HOST_BYTES).decode("utf-8", "replace").strip()
     return name, machine == own_id

@@ -8,7 +8,7 @@ from ssh.shipped.common.inspect_commands import is_python, runs_evals
 from ssh.shipped.common.proc import argv_of, environ_of, read_file, stat_of
 from ssh.shipped.probe.discovery import VERBS
 
-TRACE_FILE = re.compile(r"/inspect_ai/traces/trace-[0-9]+\.log\Z")
+TRACE_FILE = re.compile(r"/inspect_ai/traces/trace-[0-9]+\.log( \(deleted\))?\Z")
 USUAL_ENGINE = "unix:///var/run/docker.sock"
 UNIX = "unix://"
 
@@ -17,7 +17,7 @@ def unlisted_evals(listed):
     """Return the pids of evals that run here and are not among `listed`.
 
     They are those of other accounts and of other data folders, and those of scripts without a
-    control server, as far as they can be seen. One that talks to another engine does not count.
+    control server, as far as they can be seen. An eval that talks to another engine does not count.
     """
     engine, found, unlisted = engine_of(os.environ), set(listed), set()
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):

@@ -153,7 +153,7 @@ def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
     )
     [found] = judged(stopped, fleet=RUNNING).findings
     assert "a signal stopped it" in found.text
-    assert found.text.endswith("Let it go on: kill -CONT 100")
+    assert found.text.endswith("To continue it, run: kill -CONT 100")
     assert "blocked" not in found.text
 
 

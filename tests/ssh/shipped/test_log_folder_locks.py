@@ -7,7 +7,9 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.proc import BOOT_ID, start_mark
 from ssh.shipped.launcher.log_folder_locks import LOCK_FILE, note_eval, take_log_folder
+from tests.support.evals import short_folder
 from tests.support.programs import program_file
 from tests.support.shipped_answers import answers_in
 
@@ -85,6 +88,7 @@ def test_a_run_takes_its_folder_again(runs: Path, tmp_path: Path) -> None:
         {"boot": "another", "pid": 1},
         {"run": 7},
         {"run": None},
+        {"host": "its-name-before", "pid": 2**30},
     ],
 )
 def test_a_run_that_ended_no_longer_holds_its_folder(
@@ -96,7 +100,8 @@ def test_a_run_that_ended_no_longer_holds_its_folder(
 
 
 @pytest.mark.parametrize(
-    "more", [{"host": "node1", "boot": "another"}, {"space": "pid:[1]", "pid": 2**30}]
+    "more",
+    [{"host": "node1", "boot": "another"}, {"space": "pid:[1]", "pid": 2**30}],
 )
 def test_a_run_of_another_host_or_of_a_container_holds_its_folder_and_the_file_is_named(
     runs: Path, tmp_path: Path, more: dict[str, Any]
@@ -145,3 +150,46 @@ def test_a_folder_for_a_group_stays_open_for_it(runs: Path, tmp_path: Path) -> N
         os.umask(before)
     for path in (tmp_path / "new", tmp_path / "new" / "logs"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o055 == 0o055 & ~before
+
+
+@contextmanager
+def another_account(folder: Path) -> Generator[None, None, None]:
+    """Act as an account that may write in `folder`, and not into the files that are in it."""
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    if os.getuid() != 0:
+        yield
+        return
+    os.chown(folder, 65_534, 65_534)
+    os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_folder_that_another_account_had_is_taken_by_one_run_too() -> None:
+    with short_folder() as folder:
+        folder.chmod(0o755)
+        shared = folder / "shared"
+        hold(shared, pid=2**30)
+        with another_account(shared):
+            take_log_folder(str(folder / ONE), str(shared))
+            with pytest.raises(CannotDo, match=f"the run {ONE} logs into"):
+                take_log_folder(str(folder / TWO), str(shared))
+        assert [path.name for path in shared.iterdir()] == [LOCK_FILE]
+
+
+def test_another_accounts_file_that_can_not_be_replaced_stays() -> None:
+    with short_folder() as folder:
+        folder.chmod(0o755)
+        shared = folder / "shared"
+        hold(shared, run=TWO, pid=2**30)
+        with another_account(shared):
+            os.seteuid(os.getuid())
+            shared.chmod(0o555)
+            if os.getuid() == 0:
+                os.seteuid(65_534)
+            take_log_folder(str(folder / ONE), str(shared))
+        shared.chmod(0o755)
+        assert json.loads((shared / LOCK_FILE).read_text())["run"] == TWO

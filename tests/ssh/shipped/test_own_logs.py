@@ -231,7 +231,8 @@ def row_of(home: Path) -> dict[str, Any]:
         (HERE, BOOT_ID, SPACE, True),
         (HERE, BOOT_ID, "", True),  # no readlink
         (HERE, BOOT_ID, "pid:[1]\n", False),  # a container that bears the host's name
-        ("node2", BOOT_ID, SPACE, False),
+        ("its-name-before", BOOT_ID, SPACE, True),  # the same kernel, whatever it is called now
+        ("node2", BOOT_ID, "", False),
         ("node2", "another-boot", SPACE, False),
         (HERE, "another-boot", SPACE, False),  # a host of the same name
         ("", "", "", None),

@@ -1,0 +1,39 @@
+"""The store of a command that watches for a moment only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.events import Event
+from core.ids import TaskKey
+from core.model.finding import Finding
+from core.model.task import ProgressPoint
+from core.ports import EventStore
+
+
+@dataclass(frozen=True, slots=True)
+class BriefStore:
+    """Stores all but findings that close by themselves and are still open.
+
+    The command ends before they do, and knows no earlier ones: each of its runs would leave one
+    more that nothing closes. A room or a watch finds them anew.
+    """
+
+    store: EventStore
+
+    async def keep(self, events: Sequence[Event]) -> None:
+        """Store events, as `EventStore.keep`."""
+        await self.store.keep(events)
+
+    async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
+        """Store points of progress, as `EventStore.keep_progress`."""
+        await self.store.keep_progress(points)
+
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        """Store the findings that are closed or wait for the operator."""
+        kept = [each for each in findings if each.closed_at is not None or each.is_kept]
+        if kept:
+            await self.store.keep_findings(kept)
+
+    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
+        """Return a task's kept points, as `EventStore.progress`."""
+        return await self.store.progress(task)
