@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cli.event_loop import run_loop
@@ -13,7 +13,10 @@ from cli.render.plain import aligned, print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.history import history_of
 from core import format as fmt
+from core.desk.past import Past
 from core.errors import StorageError, TargetUnclear, UsageWrong
+from core.events import Event, TasksSeen
+from core.ids import TaskKey
 from core.judge.finding_list import acknowledged
 from core.model.finding import Finding
 from core.text import shown
@@ -33,11 +36,13 @@ def findings(command: FindingsCommand, options: GlobalOptions) -> int:
     """
     del options
     now = time.time()
-    found = [each for each in _known(now) if command.closed or each.closed_at is None]
+    past = _past(now)
+    found = [each for each in _newest_first(past) if command.closed or each.closed_at is None]
     if command.as_json:
         print_json({"as_of": now, "findings": [_row(each) for each in found]})
     elif found:
-        print_lines(aligned([_words(each, now) for each in found]))
+        names = _task_names(past.events)
+        print_lines(aligned([_words(each, names, now) for each in found]))
     else:
         print_lines(["no findings are open"])
     return 0
@@ -51,7 +56,7 @@ def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
         StorageError: The history can't be read or written.
     """
     now = time.time()
-    waiting = [each for each in _known(now) if each.waits]
+    waiting = [each for each in _newest_first(_past(now)) if each.waits]
     chosen = waiting if command.everything else _chosen(command.ids, waiting)
     done = [acknowledged(each, now) for each in chosen]
     run_loop(_store(done, options))
@@ -70,8 +75,32 @@ async def _store(findings: Sequence[Finding], options: GlobalOptions) -> int:
     return 0
 
 
-def _known(now: float) -> list[Finding]:
-    return [*reversed(past_readonly(paths().database, now - _SINCE_S).findings)]
+def _past(now: float) -> Past:
+    return past_readonly(paths().database, now - _SINCE_S)
+
+
+def _newest_first(past: Past) -> list[Finding]:
+    return [*reversed(past.findings)]
+
+
+def _task_names(events: Sequence[Event]) -> Mapping[TaskKey, str]:
+    return {
+        TaskKey(event.process, row.task_id): row.task
+        for event in events
+        if isinstance(event, TasksSeen)
+        for row in event.rows
+    }
+
+
+def _subject(finding: Finding, names: Mapping[TaskKey, str]) -> str:
+    """Return what a finding is about, in the words that a TARGET has."""
+    if finding.task is not None:
+        name = names.get(finding.task)
+        named = f" ({shown(name, 60)})" if name is not None else ""
+        return f"{shown(finding.task.machine, 60)}:{shown(finding.task.task_id, 60)}{named}"
+    if finding.process is not None:
+        return f"{shown(finding.process.machine, 60)}:{finding.process.pid}"
+    return shown(finding.machine or "", 60)
 
 
 def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
@@ -101,13 +130,13 @@ def _row(finding: Finding) -> Json:
     return {**plain, "short_id": _short(finding), "waits": finding.waits}
 
 
-def _words(finding: Finding, now: float) -> list[str]:
+def _words(finding: Finding, names: Mapping[TaskKey, str], now: float) -> list[str]:
     state = "waits for you" if finding.waits else "open" if finding.closed_at is None else "closed"
     return [
         _short(finding),
         fmt.age(now - finding.opened_at),
         state,
         shown(finding.kind, 20),
-        shown(finding.machine or "", 60),
+        _subject(finding, names),
         shown(finding.text, 400),
     ]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 
 from core.ids import MachineName
 from core.model.finding import Finding
@@ -10,6 +11,7 @@ from storage.database import Database
 from storage.journal import Journal
 from tests.support.clocks import SetClock
 from tests.support.commands import Home
+from tests.support.fleets import task_key, task_row, tasks_seen
 
 M = MachineName("here")
 
@@ -51,3 +53,26 @@ def test_a_finding_that_waits_is_listed_however_old_until_it_is_acknowledged(hom
     assert home.run("findings").out == "no findings are open\n"
     listed = json.loads(home.run("findings", "--closed", "--json").out)["findings"]
     assert all(row["acknowledged_at"] for row in listed if row["id"] in {"one", "two"})
+
+
+async def store_of_tasks(home: Home) -> None:
+    """Store that two tasks of a process ended with an error."""
+    path = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
+    now = time.time()
+    tasks = [task_key(each, machine=M) for each in ("t1", "t2")]
+    rows = [task_row(task_id=each.task_id, task=f"task {each.task_id}") for each in tasks]
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep([tasks_seen(*rows, machine=M, at=now)])
+        ended = [finding(each.task_id, is_kept=True) for each in tasks]
+        await journal.keep_findings(
+            [replace(each, task=task) for each, task in zip(ended, tasks, strict=True)]
+        )
+
+
+def test_a_finding_names_its_task_so_that_it_can_be_typed(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    asyncio.run(store_of_tasks(home))
+    told = home.run("findings").out
+    assert "here:t1 (task t1)" in told
+    assert "here:t2 (task t2)" in told

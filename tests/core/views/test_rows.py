@@ -419,6 +419,14 @@ def test_a_process_line_is_short_and_tells_what_it_runs() -> None:
     assert processes_table(fleet, NOW, H2).rows == ()
 
 
+def test_a_process_that_is_gone_is_paused_no_more() -> None:
+    held = task_row(process_paused=True, paused=("process",))
+    fleet = fleet_after(tasks_seen(held), fleet=running_fleet())
+    assert text(processes_table(fleet, NOW, H1).rows[0], "state") == "live paused"
+    fleet = fleet_after(process_gone(), fleet=fleet)
+    assert text(processes_table(fleet, NOW, H1).rows[0], "state") == "gone 0s"
+
+
 def test_open_findings_come_first_and_what_wants_a_hand_before_the_rest() -> None:
     fleet = judged(
         named(),
