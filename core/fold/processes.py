@@ -162,7 +162,14 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
         # It ends with its eval: it may have been found gone long after that.
         ended_at = _over_at(rows, fleet.clock_offset(event.process.machine), event.at)
     gone = with_fields(
-        known, state=ProcessState.GONE, since=ended_at, ended_at=ended_at, waiting_since=None
+        known,
+        state=ProcessState.GONE,
+        since=ended_at,
+        ended_at=ended_at,
+        waiting_since=None,
+        paused=False,
+        paused_now=False,
+        paused_models=(),
     )
     ended = {
         key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks

@@ -9,6 +9,7 @@ from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding, Severity
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
+from core.text import shown
 
 JUST_STARTED_S = 60.0
 """A process seen for the first time within this time after its start counts as just started."""
@@ -28,6 +29,8 @@ _CUT_OFF = (
     "is running, but the file of its control socket was removed: evalroom can't watch or control"
     " it, and its log will show how it ends"
 )
+_UNREAD = " evalroom read none of its tasks, so look at its output and its log"
+_MAX_FOLDER_CHARACTERS = 200
 
 
 def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
@@ -74,7 +77,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     running = states.count(TaskState.RUNNING)
     machine = after.machines.get(process.key.machine)
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-    ended_at, heard_at = process.ended_at or at, _heard_at(before, process)
+    ended_at, heard_at = process.ended_at or at, _heard_at(before, after, process, at)
     when, least = "", ""
     if ended_at == at and heard_at is not None and at - heard_at > UNSEEN_S:
         # Nobody looked when it ended, such as while the link was down.
@@ -85,22 +88,34 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         ran = f" after {least}{duration_in_words(ended_at + offset - process.started_at)}"
     was = "was" if running == 1 else "were"
     had = f"; {plural(running, 'task')} {was} running at the last poll" if running else ""
+    unread = "" if process.tasks else f".{_UNREAD}{_place(process)}"
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
-        tone="plain",
+        tone="look" if unread else "plain",
         opened_at=at,
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"Process {process.key.pid} has ended{when}{ran}{had}",
+        text=f"Process {process.key.pid} has ended{when}{ran}{had}{unread}",
     )
 
 
-def _heard_at(before: Fleet, process: Process) -> float | None:
-    """Return when it was last read, Unix seconds at the desk; None: it never was."""
+def _place(process: Process) -> str:
+    return f": it ran in {shown(process.cwd, _MAX_FOLDER_CHARACTERS)}" if process.cwd else ""
+
+
+def _heard_at(before: Fleet, after: Fleet, process: Process, at: float) -> float | None:
+    """Return when it was last read, Unix seconds at the desk.
+
+    None: it never was, or it was listed until it ended.
+    """
     times = [before.tasks[key].heard_at for key in process.tasks if key in before.tasks]
-    return max(times, default=None)
+    known, machine = before.processes.get(process.key), after.machines.get(process.key.machine)
+    if times or known is None or machine is None:
+        return max(times, default=None)
+    came_up = machine.link.since
+    return known.since if known.since < came_up and at - came_up <= UNSEEN_S else None
 
 
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:

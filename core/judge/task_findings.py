@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
-from core.format import plural, score
+from core.format import percent, plural, score
 from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding, with_id
 from core.model.finding import Finding, Severity
-from core.model.task import Task, TaskState
+from core.model.task import Task, TaskCounts, TaskState
 from core.text import shown
 
 JUST_ENDED_S = 60.0
@@ -74,7 +74,8 @@ def _has_just_ended(task: Task) -> bool:
 def _ended(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
     """Yield a finding about how a task ended, unless it is open already; close the older one.
 
-    An error and a loss stay open until the operator acknowledges them.
+    An error, a loss, and a success with many errored samples stay open until the operator
+    acknowledges them.
     """
     prefix = f"end:{_identity(task)}:"
     finding_id = f"{prefix}{task.state}"
@@ -89,6 +90,10 @@ def _ended(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
 def _end(task: Task, finding_id: str, at: float) -> Finding:
     kind, tone, words = _ENDED[task.state]
     is_kept = task.state in {TaskState.ERROR, TaskState.LOST}
+    counts = task.progress
+    if task.state is TaskState.SUCCESS and counts.errored > 0:
+        tone = _errors_tone(counts)
+        is_kept = tone == "hand"
     return Finding(
         id=finding_id,
         kind=kind,
@@ -163,10 +168,18 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
 
 def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
     samples = task.row.samples
-    share = samples.errored / samples.total if samples.total > 0 else 1.0
-    text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({share:.0%})"
-    tone: Severity = "hand" if share >= MANY_ERRORS_SHARE else "look"
-    yield from _tally(after, task, at, ("errors", samples.errored, tone, text))
+    share = _errors_share(samples)
+    part = "under 1%" if 0 < share < 0.01 else percent(share)  # noqa: PLR2004
+    text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({part})"
+    yield from _tally(after, task, at, ("errors", samples.errored, _errors_tone(samples), text))
+
+
+def _errors_share(samples: TaskCounts) -> float:
+    return samples.errored / samples.total if samples.total > 0 else 1.0
+
+
+def _errors_tone(samples: TaskCounts) -> Severity:
+    return "hand" if _errors_share(samples) >= MANY_ERRORS_SHARE else "look"
 
 
 def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterable[Finding]:

@@ -85,10 +85,10 @@ def test_a_real_keyring_keeps_it(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
-        '{"name": "A_KEY", "kept_in": "keyring"}',
-        f'{{"secrets": [{{"name": "A_KEY", "kept_in": "keyring"}}], "file": "{file}"}}',
+        '{"name":"A_KEY","kept_in":"keyring"}',
+        f'{{"secrets":[{{"name":"A_KEY","kept_in":"keyring"}}],"file":"{file}"}}',
         "{'A_KEY': 'one\\ntwo'}",
-        '{"name": "A_KEY", "deleted": true}',
+        '{"name":"A_KEY","deleted":true}',
         "{} SecretService",
     ], done.stderr
     assert "two" not in file.read_text()

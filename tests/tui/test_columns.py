@@ -1,8 +1,11 @@
 """Which columns fit, and how wide they are."""
 
+from rich.style import Style
+
 from core.text import Shown
 from core.views.cells import Bar, Cell, Column, Row, Span
 from tui.panes.columns import natural_widths, place
+from tui.panes.row_cache import RowCache, RowDecoration
 
 
 def column(name: str, width: int = 4, grow: int = 0, rank: int = 0) -> Column:
@@ -42,6 +45,23 @@ def test_a_growing_column_gives_way_before_another_is_left_out() -> None:
 def test_a_width_never_shrinks_again() -> None:
     wide = natural_widths(COLUMNS, [row(num="123456")], {})
     assert natural_widths(COLUMNS, [row(num="1")], wide)["num"] == 6
+
+
+def test_a_column_that_a_long_cell_pushed_out_comes_back_after_it() -> None:
+    now = [0.0]
+    cache = RowCache(lambda _tone, _ground: Style(), clock=lambda: now[0])
+    plain = RowDecoration(None, " ", "plain")
+
+    def shown_after(seconds: float, num: str) -> list[str]:
+        now[0] += seconds
+        cache.lines(COLUMNS, [(row(name="h1", num=num, note="1"), plain)], 21)
+        return [each.column.name for each in cache.places]
+
+    assert shown_after(0, "up") == ["name", "num", "note"]
+    assert shown_after(1, "down 15s try") == ["name", "num"]
+    assert shown_after(1, "up") == ["name", "num"], "the columns do not move back and forth"
+    assert shown_after(60, "down 15s try") == ["name", "num"]
+    assert shown_after(60, "up") == ["name", "num", "note"]
 
 
 def test_wide_characters_count_as_two_cells() -> None:

@@ -17,6 +17,10 @@ from tui.ui import Ui
 _RETRIED = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_YOU, LinkState.LAGGING})
 
 
+def _asks_for_trust(machine: Machine) -> bool:
+    return machine.link.state is LinkState.NEEDS_TRUST and bool(machine.link.fingerprint)
+
+
 class PlaceController:
     """Handles the keys that act on the place under the cursor: link, host key, copy, dismiss.
 
@@ -37,11 +41,14 @@ class PlaceController:
     def available_keys(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         machine = self._fleet.machines.get(machine_of(place) or MachineName(""))
-        if machine is not None and not self._room.is_replay:
-            if machine.link.state is LinkState.NEEDS_TRUST:
-                yield "trust"
-            if machine.link.state in _RETRIED or self._unread(place) is not None:
-                yield "retry"
+        if not self._room.is_replay and self._untrusted(place) is not None:
+            yield "trust"
+        if (
+            machine is not None
+            and not self._room.is_replay
+            and (machine.link.state in _RETRIED or self._unread(place) is not None)
+        ):
+            yield "retry"
         if self._gone(place) is not None:
             yield "dismiss"
         if copy_text(self._fleet, place) is not None:
@@ -81,11 +88,14 @@ class PlaceController:
                 self._retrying.discard(machine.name)
 
     def trust(self, place: Place) -> None:
-        """Show the unknown host key of a place's machine; typing the name accepts it."""
-        machine = self._machine(machine_of(place))
+        """Show the unknown host key of a place's machine; typing the name accepts it.
+
+        If that machine's key is known, the first machine with an unknown one is shown.
+        """
+        machine = self._untrusted(place)
         fingerprint = machine.link.fingerprint if machine is not None else None
-        if machine is None or machine.link.state is not LinkState.NEEDS_TRUST or not fingerprint:
-            self._ui.say("No machine with an unknown host key is selected.", "look")
+        if machine is None or not fingerprint:
+            self._ui.say("No machine has an unknown host key.", "look")
             return
 
         def accept(accepted: bool | None) -> None:
@@ -99,6 +109,12 @@ class PlaceController:
                 self._ui.say(f"The host key of {machine.name} is accepted.")
 
         self._ui.open(HostKeyDialog(machine.name, machine.address, fingerprint), accept)
+
+    def _untrusted(self, place: Place) -> Machine | None:
+        selected = self._machine(machine_of(place))
+        machines: list[Machine] = [] if selected is None else [selected]
+        machines.extend(self._fleet.machines.values())
+        return next((each for each in machines if _asks_for_trust(each)), None)
 
     def waiting_findings(self, place: Place) -> tuple[str, ...]:
         """Return the ids of the findings about a place that wait for the operator."""

@@ -1,7 +1,7 @@
 """Which columns of a table fit, and how wide they are.
 
-While a table stays the same, widths only grow: a number that gains a digit moves the columns once,
-not back and forth.
+While a table stays the same, widths grow: a number that gains a digit moves the columns once, not
+back and forth. They shrink only to bring back a column that was left out (see `RowCache`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

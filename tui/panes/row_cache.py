@@ -6,6 +6,7 @@ measures and paints only rows whose cells changed.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from rich.segment import Segment
@@ -20,6 +21,9 @@ _KEPT = 400
 """Above this many painted rows the cache is emptied."""
 
 _KEPT_CELLS = 4_000
+
+_MEASURED_AGAIN_S = 30.0
+"""While a column is left out, the rows are measured anew after this time: it may fit again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,18 @@ class RowCache:
     """Column widths, positions and painted lines of one table.
 
     Attributes:
-        widths: Natural width of each column in cells; it only grows.
+        widths: Natural width of each column in cells. It grows; it shrinks only where a column
+            that was left out then fits again.
         places: The columns with their current positions.
     """
 
     style_of: Callable[[str, str | None], Style]
+    clock: Callable[[], float] = monotonic
     widths: dict[str, int] = field(default_factory=dict[str, int])
     places: tuple[PlacedColumn, ...] = ()
     _columns: tuple[Column, ...] = ()
     _width: int = 0
+    _measured_at: float = 0.0
     _rows: dict[Hashable, _Painted] = field(default_factory=dict[Hashable, _Painted])
     _painted_cells: dict[Hashable, Sequence[Segment]] = field(
         default_factory=dict[Hashable, Sequence[Segment]]
@@ -84,6 +91,9 @@ class RowCache:
             self._columns, self._width, self._rows = columns, width, {}
             self.measure(columns, (row for row, _ in rows))
             self.places = place(columns, self.widths, width - 1)
+            self._measured_at = self.clock()
+        elif len(self.places) < len(columns):
+            self._fit_more([row for row, _ in rows])
         cells = [self._cells(row) for row, _ in rows]
         if self._grows(rows, cells):
             self.places = place(columns, self.widths, width - 1)
@@ -94,6 +104,17 @@ class RowCache:
         return [
             self._line(row, setting, read) for (row, setting), read in zip(rows, cells, strict=True)
         ]
+
+    def _fit_more(self, rows: Sequence[Row[Any]]) -> None:
+        """Show the columns that were left out for the width of cells that are gone since."""
+        now = self.clock()
+        if now - self._measured_at < _MEASURED_AGAIN_S:
+            return
+        self._measured_at = now
+        widths = natural_widths(self._columns, rows, {})
+        places = place(self._columns, widths, self._width - 1)
+        if len(places) > len(self.places):
+            self.widths, self.places, self._rows = widths, places, {}
 
     def _cells(self, row: Row[Any]) -> tuple[Cell, ...]:
         return tuple(row.cells.get(placed.column.name, ()) for placed in self.places)

@@ -164,8 +164,40 @@ def test_a_finished_task_tells_its_status_and_score() -> None:
         fleet=RUNNING,
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
-    assert (end.tone, end.task, end.closed_at) == ("good", task_key(), NOW + 1)
+    assert (end.tone, end.task, end.closed_at) == ("look", task_key(), NOW + 1)
     assert "Success: accuracy .42 ±.05, 98 of 100 samples" in end.text
+
+
+def test_a_success_is_as_good_as_its_samples() -> None:
+    def end(errored: int) -> Finding:
+        row = task_row(status="completed", done=100 - errored, errored=errored)
+        fleet = judged(tasks_seen(row), log_read("success", at=NOW + 1), fleet=RUNNING)
+        [found] = [each for each in fleet.findings if each.kind == "finished"]
+        return found
+
+    assert [end(errored).tone for errored in (0, 9, 10, 100)] == ["good", "look", "hand", "hand"]
+    assert [end(errored).waits for errored in (0, 9, 10, 100)] == [False, False, True, True]
+
+
+def test_few_errors_of_many_samples_are_not_called_none() -> None:
+    fleet = judged(tasks_seen(task_row(total=400, errored=1)), fleet=RUNNING)
+    assert fleet.findings[0].text == "1 of 400 samples errored (under 1%)"
+
+
+def test_a_process_that_ended_unread_while_its_link_was_down_names_its_folder() -> None:
+    came = process_seen(pid=7, at=NOW + 50, started_at=NOW + 48, cwd="/home/op/evals")
+    fleet = judged(
+        came, link(LinkState.DOWN, at=NOW + 60), link(at=NOW + 120),
+        process_gone(pid=7, at=NOW + 121), fleet=UP,
+    )  # fmt: skip
+    [went] = [each for each in fleet.findings if each.id.startswith("went:")]
+    assert went.tone == "look"
+    assert went.text == (
+        "Process 7 has ended within the last 1m 11s after at least 2s. evalroom read none of its"
+        " tasks, so look at its output and its log: it ran in /home/op/evals"
+    )
+    seen = judged(came, process_gone(pid=7, at=NOW + 170), fleet=UP)
+    assert "has ended after 2m 02s. evalroom read none" in seen.findings[0].text
 
 
 def test_a_score_of_hundreds_of_digits_stands_in_a_few_characters() -> None:
