@@ -339,4 +339,10 @@ def _why_none(line: TaskLine) -> str:
     if line.task.samples_as_of is None:
         is_known = line.is_known
         return "the samples have not been read yet" if is_known else "the machine can't be reached"
+    if line.task.logged is not None:
+        header = line.task.header
+        has_buffer = header is not None and header.buffer is not None
+        return (
+            "its log has no samples" + has_buffer * "; open the task to see what can be recovered"
+        )
     return "the task lists no samples"

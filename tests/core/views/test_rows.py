@@ -427,6 +427,17 @@ def test_a_process_that_is_gone_is_paused_no_more() -> None:
     assert text(processes_table(fleet, NOW, H1).rows[0], "state") == "gone 0s"
 
 
+def test_a_lost_eval_whose_log_has_no_samples_says_so() -> None:
+    lost = log_read("started", samples=logged())
+    fleet = fleet_after(process_gone(), lost, fleet=running_fleet())
+    assert samples_table(fleet, task_key(), NOW).empty == "its log has no samples"
+    held = log_read("started", samples=logged(), buffer=LogBuffer(completed=1, in_progress=1))
+    fleet = fleet_after(process_gone(), held, fleet=running_fleet())
+    assert "open the task to see what can be recovered" in (
+        samples_table(fleet, task_key(), NOW).empty
+    )
+
+
 def test_open_findings_come_first_and_what_wants_a_hand_before_the_rest() -> None:
     fleet = judged(
         named(),

@@ -66,6 +66,9 @@ class SimEval:
             "cwd": "/sim",
             "python": "python3",
             "ended_at": None,
+            "unsignalled": None,
+            "container": None,
+            "is_stopped": False,
         }
 
     def change(self, index: int, now: float) -> None:

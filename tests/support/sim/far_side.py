@@ -83,6 +83,7 @@ class FarSide:
             "platform": "Linux",
             "user": "sim",
             "boot_id": "sim",
+            "namespace": "pid:[4026531836]",
             "at": now,
             "read_only": True,
         }
