@@ -13,8 +13,9 @@ from core.views.tables.row_context import task_line
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 _CUT_OFF = (
-    "The file of its control socket was removed, perhaps by another Inspect that took the process"
-    " for dead. The eval goes on, and its log will show how it ends."
+    "The file of its control socket was removed, perhaps by an Inspect in a container or on another"
+    " host that shares this home and took the process for dead. The eval goes on, and its log will"
+    " show how it ends. Give each host and container its own XDG_DATA_HOME."
 )
 
 

@@ -98,6 +98,7 @@ def test_an_eval_whose_socket_was_removed_says_so() -> None:
     assert refused is not None
     assert "was removed" in refused.sentence
     assert "its log will show how it ends" in words_of(fleet)
+    assert "Give each host and container its own XDG_DATA_HOME" in words_of(fleet)
 
 
 @pytest.mark.parametrize(

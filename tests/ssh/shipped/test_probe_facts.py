@@ -15,6 +15,7 @@ import pytest
 
 from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.rocm import read_rocm
+from ssh.shipped.common.tool_path import TOOL_PATH
 from ssh.shipped.common.units import size_in_bytes
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.reading import Reading
@@ -354,3 +355,7 @@ def test_a_reading_that_breaks_in_any_way_is_read_again() -> None:
     reading.start()
     wait_until(lambda: len(rounds) >= 3, "it is read a third time", every=0.01)
     assert reading.value == "fine"
+
+
+def test_the_drivers_folder_of_windows_is_on_the_tools_path() -> None:
+    assert "/usr/lib/wsl/lib" in TOOL_PATH.split(":")
