@@ -12,7 +12,7 @@ from cli.parser.room import DemoCommand
 from cli.render.events import EventLines, score_words
 from cli.render.plain import aligned, print_lines
 from cli.wiring.desk import desk_running
-from cli.wiring.terminal import has_terminal
+from cli.wiring.terminal import can_show_room
 from core import format as fmt
 from core.config.model import Config
 from core.fleet import Fleet
@@ -31,7 +31,7 @@ def demo(command: DemoCommand, options: GlobalOptions) -> int:
         StorageError: The eval-set can't be started.
         DemoFailed: Headless: a task did not succeed.
     """
-    if command.headless or not has_terminal():
+    if command.headless or not can_show_room():
         return run_loop(_headless(command, options))
     more = ["--read-only"] if options.read_only else []
     if options.record is not None:

@@ -11,15 +11,20 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def can_show_room() -> bool:
+    """Whether the room can be drawn: Textual draws on standard error."""
+    return has_terminal() and sys.stderr.isatty()
+
+
 def need_a_terminal() -> None:
-    """Raise an error if there is no terminal.
+    """Raise an error if the room can't be drawn.
 
     Raises:
-        UsageWrong: Standard input or output is not a terminal.
+        UsageWrong: Standard input, output or error is not a terminal.
     """
-    if not has_terminal():
+    if not can_show_room():
         raise UsageWrong(
-            "the room needs a terminal for input and output",
+            "the room needs a terminal for input, output and error output",
             "without one, use evalroom status, watch, samples, sample or machines,"
             " also with --json",
         )

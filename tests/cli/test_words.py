@@ -8,8 +8,10 @@ from cli.parser.command_line import parse
 from cli.parser.observation import StatusCommand
 from cli.parser.room import RoomCommand
 from core.errors import UsageWrong
+from core.quoting import command_line
 from ssh.shipped_program import shipped_program
-from tests.support.commands import Home
+from tests.support.commands import EVALROOM, Home
+from tests.support.terminal import Terminal
 
 
 def test_no_command_is_the_room() -> None:
@@ -91,6 +93,17 @@ def test_the_room_without_a_terminal_is_reported(home: Home, argv: list[str]) ->
     assert "needs a terminal" in ran.err
     assert "evalroom status" in ran.err
     assert len(ran.err.splitlines()) == 2
+
+
+def test_the_room_is_not_drawn_into_a_file_of_errors(home: Home, tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    line = f"exec {command_line(EVALROOM)} 2>{errors}"
+    terminal = Terminal(("sh", "-c", line), env=home.env, cwd=tmp_path)
+    try:
+        assert terminal.wait_end() == 2
+    finally:
+        terminal.close()
+    assert "needs a terminal for input, output and error output" in errors.read_text()
 
 
 def test_probe_prints_the_program_itself(home: Home) -> None:
