@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SUITE  := -n 2 --dist loadgroup
+SUITE  := -n 3 --dist loadgroup
 
 # Everything here starts many interpreters: compiled modules are kept.
 export PYTHONDONTWRITEBYTECODE :=

@@ -31,7 +31,9 @@ def _opening(
 @pytest.mark.parametrize("way", ["window", "switch"])
 def test_without_tmux_the_terminal_is_lent(way: AttachWay) -> None:
     assert _opening(HERE, {}, way) == TerminalOpening(words=WORDS, is_lent=True, note="C-b d")
-    assert _opening(FAR, {"TMUX": ""}, way).words[:3] == ("ssh", "-t", "far")
+    assert _opening(FAR, {"TMUX": ""}, way).words[:5] == (
+        *("ssh", "-t", "-o", "RemoteCommand=none", "far"),
+    )
 
 
 @pytest.mark.parametrize("machine", [HERE, FAR])
@@ -43,7 +45,7 @@ def test_a_window_has_a_plain_name_and_no_tmux_around_it(machine: MachineConfig)
     assert "press C-b twice" in found.note
     told = replace(found, words=_run(found.words[6])).words
     assert told[:2] == ("unset", "/tmp/it's")
-    assert told[2:] in {WORDS, ("ssh", "-t", "far", told[-1])}
+    assert told[2:] in {WORDS, ("ssh", "-t", "-o", "RemoteCommand=none", "far", told[-1])}
 
 
 def _run(script: str) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None
         assert isinstance(app.screen, LaunchFormScreen)
         assert told.asked == []
         await typed(pilot, "3-5")
-        await shows(pilot, "up to 11 x 3 sample")
+        await shows(pilot, "at worst 33 sample")
         await pilot.press("ctrl+r")
         await answerable(pilot, "Plan")
         assert told.asked[-1].limit == (3, 5)

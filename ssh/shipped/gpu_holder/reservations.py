@@ -15,6 +15,7 @@ MAX_LOCK_BYTES = 4096
 MAX_MANIFEST_BYTES = 256 * 1024
 MANIFEST_FILE = "run.json"
 MAX_PIDS = 64
+MAX_READS = 5
 NAME_TIMEOUT_S = 2.0  # how long a held GPU may have no name in its file: its run is leaving it
 
 
@@ -73,16 +74,30 @@ def lock_path(folder, gpu):
 
 
 def object_in(path, max_bytes):
-    """Return the JSON object in a file; empty if it has none."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    """Return the JSON object in a file; empty if it has none.
+
+    A read beside a write may mix the old content and the new one: it is read again.
+    """
+    for _ in range(MAX_READS):
         try:
-            found = json.loads(os.read(fd, max_bytes).decode("utf-8"))
-        finally:
-            os.close(fd)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+            data = bytes_in(path, max_bytes)
+            if not data.strip():
+                return {}
+            found = json.loads(data.decode("utf-8"))
+        except OSError:
+            return {}
+        except (ValueError, RecursionError):
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def bytes_in(path, max_bytes):
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return os.read(fd, max_bytes)
+    finally:
+        os.close(fd)
 
 
 def owner_record(run):
