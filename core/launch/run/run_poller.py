@@ -339,7 +339,7 @@ class RunPoller:
                 wanted.append(_LogsWanted(run, is_alive=False))
         try:
             await self._read_logs(machine, wanted)
-        finally:  # without an answer, a run is told as its folder shows it
+        finally:  # without an answer, the state of a run is read from its folder
             for each in wanted:
                 if each.run.id not in self._registry.runs:
                     self._registry.publish(each.run)
