@@ -143,7 +143,9 @@ def test_hostile_values_arrive_byte_for_byte(home: Home) -> None:
     assert told == {**source["args"], "env": f"-{HOSTILE}"}  # type: ignore[dict-item]
     assert {k: v for k, v in log.eval.task_args.items() if v is not None} == source["args"]
     assert log.eval.model_args == source["model_args"]
-    assert log.eval.metadata == source["metadata"]
+    metadata = dict(log.eval.metadata or {})
+    assert metadata.pop("evalroom_run", None) is not None
+    assert metadata == source["metadata"]
     assert set(log.eval.tags or ()) == set(source["tags"])
     assert log.plan.config.system_message == f"-{HOSTILE}"
     assert log.plan.config.stop_seqs == ["-;$(x)"]
