@@ -103,7 +103,7 @@ class DeskLaunchService:
 
     def _refuse(self, checked: Sequence[CheckedPlan]) -> None:
         if not checked:
-            raise NotConfirmed("nothing was launched: there is no run to start")
+            raise NotConfirmed("nothing was launched: the plan has no run to start")
         if self.read_only:
             raise NotConfirmed("nothing was launched: evalroom is read-only")
         for each in checked:

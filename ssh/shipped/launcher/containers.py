@@ -27,7 +27,7 @@ def remove_containers(given):
             raise CannotDo("not a container of Inspect")
     tool = find_tool("docker")
     if not tool:
-        raise CannotDo("there is no docker on this machine")
+        raise CannotDo("docker is not installed on this machine")
     there = {full[:12]: project for full, project in listed_containers(tool)}
     chosen = sorted(each for each, project in wanted.items() if there.get(each[:12]) == project)
     if chosen:
