@@ -52,7 +52,7 @@ async def test_a_container_that_comes_back_is_linked_again(
             elif how == "restarting":
                 # It ends as soon as it starts, again and again, until the file is gone.
                 engine.run("exec", name, "touch", "/ends")
-                engine.run("exec", name, "kill", "1")
+                engine.run("exec", "-d", name, "kill", "1")  # the end of 1 may kill `kill` too
                 await _is_down_for(heard, "is restarting, wait until the container is running")
                 _remove_in(engine, "/ends")
             else:

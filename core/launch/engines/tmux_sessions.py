@@ -28,7 +28,7 @@ class TmuxSession:
         attached: How many terminals show it now.
         has_ended: Whether every program in it has ended.
         status: Exit status of the ended program; None: it still runs, a signal ended it, or
-            tmux does not know it yet.
+            tmux does not know it. Before version 3.5, tmux may lose it for good.
         run: Id of its run; None: someone made the session by hand.
     """
 
