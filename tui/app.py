@@ -130,9 +130,9 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self._unsubscribe = self.room.subscribe(self._heard)
         if self._unknown_keys:
             names = ", ".join(self._unknown_keys)
-            self.say(f"[keys] in the config has unknown names: {names}", "look")
+            self.say(f"[keys] in the config has unknown names: {names}", "warning")
         if self._greeting:
-            self.say(self._greeting, "look")
+            self.say(self._greeting, "warning")
         self.call_after_refresh(self._run_services)
 
     def _run_services(self) -> None:
@@ -161,7 +161,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self.keep_report(worker.error)
             if worker.name == "the desk":
                 self.notice = Shown("the desk stopped")
-            self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
+            self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "error")
 
     # What controllers and dialogs ask for (tui.ui.Ui)
 
