@@ -127,7 +127,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         """Draw first, then run the room."""
         self.take_terminal()
         self.set_interval(1.0, self._second)
-        self._unsubscribe = self.room.subscribe(self._heard)
+        self._unsubscribe = self.room.subscribe(self._show_update)
         if self._unknown_keys:
             names = ", ".join(self._unknown_keys)
             self.say(f"[keys] in the config has unknown names: {names}", "warning")
@@ -185,7 +185,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.say_totals()
             front.say_keys()
 
-    def _heard(self, update: FleetUpdate) -> None:
+    def _show_update(self, update: FleetUpdate) -> None:
         self._revision = update.revision
         self.post_message(self.RoomChanged())
 

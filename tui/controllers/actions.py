@@ -266,8 +266,10 @@ class ActionController:
             self._may(())
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            del tell, hurry
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            del on_progress, hurry
             return await acting.undo()
 
         self.preview_plan("Undo the last plan", ask)
@@ -283,8 +285,12 @@ class ActionController:
             self._may(places)
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            return await acting.plan(
+                title, action, places, reason=reason, on_progress=on_progress, hurry=hurry
+            )
 
         self.preview_plan(title, ask)
 
@@ -325,7 +331,7 @@ class ActionController:
         failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.record)
+            await self._acting.carry_out(plan, words=words, yes=yes, on_report=sent_plan.record)
             failed = None
         except EvalroomError as error:
             failed = shown(error.sentence, 300)

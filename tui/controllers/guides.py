@@ -141,8 +141,10 @@ class GuideController:
             self._work(lambda: self._preview_removal(guide))
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            return await self.guiding.plan(guide, tell=tell, hurry=hurry)
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            return await self.guiding.plan(guide, on_progress=on_progress, hurry=hurry)
 
         self._preview(title_of(known, step), ask)
 

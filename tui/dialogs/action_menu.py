@@ -94,7 +94,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
             context=self._title,
         )
         self._size_list()
-        self._tell()
+        self._describe()
 
     def _rows(self) -> Iterator[Row[int]]:
         heading = Shown("")
@@ -106,7 +106,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
                 yield _row(-index - 1, {"letter": blank, "help": blank, **cells})
             yield _row(index, _cells(entry))
 
-    def _tell(self) -> None:
+    def _describe(self) -> None:
         entry = self._under_cursor()
         lines: list[Cell] = []
         if entry is not None and entry.why_not is not None:
@@ -153,14 +153,14 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
     @on(TablePane.CursorMoved)
     def _moved(self, message: TablePane.CursorMoved) -> None:
         message.stop()
-        self._tell()
+        self._describe()
 
     def _take(self, entry: MenuEntry) -> None:
         if entry.why_not is None:
             self.dismiss(entry)
             return
         self._pane.move_to(self._choices.index(entry))
-        self._tell()
+        self._describe()
 
     def action_give_up(self) -> None:
         """Do nothing."""
