@@ -200,7 +200,7 @@ class Desk(MachineRequests):
     def poll_now(self, process: ProcessKey) -> None:
         """Poll a process once now, even in the pause after a slow poll."""
         if (connection := self._connections.get(process.machine)) is not None:
-            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
+            connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
 
     # The loop
 

@@ -319,7 +319,7 @@ class Observer:
     def _unchanged(self, head: JsonObject, at: float) -> Iterator[Event]:
         tasks: list[tuple[ProcessKey, float]] = []
         samples: list[tuple[TaskKey, float]] = []
-        for row in items(head, "looks"):
+        for row in items(head, "polls"):
             if not isinstance(row, list):
                 continue
             fields = cast("list[object]", row)

@@ -97,7 +97,7 @@ async def _watched(folder: Path, seconds: float) -> list[Result]:
             unit="s",
             goal=goal,
         ),
-        Result(what="one eval's time spent on our looks", value=loops * 100, unit="%", goal=1.0),
+        Result(what="one eval's time spent on our polls", value=loops * 100, unit="%", goal=1.0),
     ]
 
 

@@ -54,7 +54,7 @@ class Watched:
         self._news.set()
 
     async def until_seen(self) -> None:
-        """Wait until task rows, a whole sample list, a delta and a beat with looks came."""
+        """Wait until task rows, a whole sample list, a delta and a beat with polls came."""
         async with asyncio.timeout(30):
             while not self._is_seen():
                 self._news.clear()
@@ -65,7 +65,7 @@ class Watched:
         return (
             any(isinstance(event, TasksSeen) for event in self.events)
             and {True, False} <= set(lists)
-            and any(frame.kind == "beat" and frame.head["looks"] for frame in self.frames)
+            and any(frame.kind == "beat" and frame.head["polls"] for frame in self.frames)
             and any(frame.kind == "facts" for frame in self.frames)
         )
 

@@ -39,13 +39,13 @@ def commands_through(weather: Weather, sshd: Sshd, folder: Path) -> tuple[str, .
     )  # fmt: skip
 
 
-async def is_looked_at_again(heard: Hearing, healed_at: float) -> None:
+async def is_polled_again(heard: Hearing, healed_at: float) -> None:
     """Wait for facts of the machine that were read after the network healed."""
 
-    def looked() -> bool:
+    def polled() -> bool:
         return any(frame.head.get("at", 0) > healed_at for frame in heard.frames("beat"))
 
-    await heard.until(looked, 60)
+    await heard.until(polled, 60)
     assert time.time() - healed_at < BACK_WITHIN_S
 
 
@@ -77,7 +77,7 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
         pytest.param({"back"}, 4, marks=pytest.mark.slow),
     ],
 )
-async def test_a_look_comes_soon_after_a_network_heals(
+async def test_a_poll_comes_soon_after_a_network_heals(
     dark: set[str],
     tries: int,
     own_sshd: Sshd,
@@ -97,7 +97,7 @@ async def test_a_look_comes_soon_after_a_network_heals(
             await heard.until(lambda: len(heard.links) >= downs + tries, 90)
             healed_at = time.time()
             weather.clear()
-            await is_looked_at_again(heard, healed_at)
+            await is_polled_again(heard, healed_at)
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ async def test_a_dead_network_fills_no_control_master(
                     assert "rc files" not in (each.advice or "")
                 healed_at = time.time()
                 weather.clear()
-                await is_looked_at_again(heard, healed_at)
+                await is_polled_again(heard, healed_at)
                 await until(
                     lambda: not Path(f"{tmp_path}/m").exists(),
                     "the silent master takes no more sessions",

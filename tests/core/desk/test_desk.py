@@ -222,7 +222,7 @@ def test_a_process_is_polled_now_through_its_own_connection() -> None:
     desk.poll_now(process_key(H1))
     desk.poll_now(process_key(H2))
     (frame,) = connection.sent
-    assert (frame.kind, frame.head["pid"]) == ("look", process_key(H1).pid)
+    assert (frame.kind, frame.head["pid"]) == ("poll", process_key(H1).pid)
 
 
 async def test_what_signs_in_is_for_the_connection_to_say() -> None:
@@ -233,14 +233,14 @@ async def test_what_signs_in_is_for_the_connection_to_say() -> None:
     assert await desk.sign_in(H2) is None
 
 
-# First look
+# First poll
 
 
 async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None:
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
-        look = asyncio.create_task(desk.first_poll(30.0))
+        poll = asyncio.create_task(desk.first_poll(30.0))
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
@@ -248,9 +248,9 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
         desk.listen(heard.append)
         desk.post(TimePassed(at=NOW))
         await until(lambda: heard)
-        assert not look.done()
+        assert not poll.done()
         connection.say(told(tasks_seen(task_row())))
-        assert await look
+        assert await poll
 
 
 async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:

@@ -1,4 +1,4 @@
-"""Frames of a probe become events, and the fleet becomes looks."""
+"""Frames of a probe become events, and the fleet becomes a list of polls."""
 
 import json
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ class Watched:
 
 @pytest.fixture
 def watched() -> Watched:
-    """With one process and one running task, looked at."""
+    """With one process and one running task, polled."""
     found = Watched()
     found.hello()
     found.processes({})
@@ -209,7 +209,7 @@ def test_a_process_ends_once(watched: Watched) -> None:
     assert watched.set == {}
 
 
-def test_one_that_ended_while_nobody_looked_is_gone(watched: Watched) -> None:
+def test_one_that_ended_while_nobody_watched_is_gone(watched: Watched) -> None:
     watched.hello()
     assert [type(event) for event in watched.processes()] == [ProcessGone]
 
@@ -224,7 +224,7 @@ def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_rep
     assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
 
 
-def test_one_that_came_and_went_between_two_looks_is_reported(watched: Watched) -> None:
+def test_one_that_came_and_went_between_two_polls_is_reported(watched: Watched) -> None:
     events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
 
@@ -314,7 +314,7 @@ def test_a_running_list_that_is_focused_adds_to_what_is_known(watched: Watched) 
         watched.name_of("r/")
 
 
-def test_a_new_attempt_is_looked_at_instead_of_the_old_one(watched: Watched) -> None:
+def test_a_new_attempt_is_polled_instead_of_the_old_one(watched: Watched) -> None:
     watched.answer("tasks", [{**ROW, "eval_id": "e2", "attempts": 2}])
     frames = watched.steer()
     assert {frame.kind for frame in frames} == {"watch", "unwatch"}
@@ -324,7 +324,7 @@ def test_a_new_attempt_is_looked_at_instead_of_the_old_one(watched: Watched) -> 
     assert (event.eval_id, event.whole) == ("e2", True)
 
 
-def test_an_answer_to_a_look_that_was_ended_says_nothing(watched: Watched) -> None:
+def test_an_answer_to_a_poll_that_was_ended_says_nothing(watched: Watched) -> None:
     place = {"pid": 7, "start": "b:1", "name": "s/old", "status": 200}
     assert watched.hear("answer", {"samples": []}, **place) == []
 
@@ -364,13 +364,13 @@ def test_a_channel_that_is_not_there_is_the_processs_state_and_no_failed_read(
     assert watched.trouble("tasks", "refused") == []
 
 
-def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
+def test_polls_without_a_change_keep_rows_fresh(watched: Watched) -> None:
     watched.samples((1, "running"), counts={"running": 1})
     watched.now += 5
-    looks = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
-    others = [[7, "b:1", "unknown", 1, 1], "no look", [1]]
+    polls = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
+    others = [[7, "b:1", "unknown", 1, 1], "no poll", [1]]
     others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
-    (event,) = watched.hear("beat", looks=[*others, *looks])
+    (event,) = watched.hear("beat", polls=[*others, *polls])
     assert isinstance(event, ReadsUnchanged)
     task = watched.fleet.tasks[TASK]
     assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)
@@ -381,7 +381,7 @@ def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
 
 
 HEADS = st.dictionaries(
-    st.sampled_from(["at", "pid", "start", "name", "status", "looks", "error", "took", "as_of"]),
+    st.sampled_from(["at", "pid", "start", "name", "status", "polls", "error", "took", "as_of"]),
     st.none() | st.integers(-1, 300) | st.floats() | st.text(max_size=5) | st.booleans()
     | st.sampled_from(["tasks", "b:1", 7, 200]) | st.lists(st.lists(st.integers() | st.text())),
 )  # fmt: skip
