@@ -123,8 +123,8 @@ def test_signals_end_a_command_whose_loop_never_comes_back(
         child.send_signal(number)  # SIGINT is sent at least twice
         return child.poll() is not None
 
+    assert child.stdout is not None
     try:
-        assert child.stdout is not None
         assert child.stdout.readline() == b"blocked\n"
         wait_until(has_ended, "it ends")
         assert child.returncode == 128 + number

@@ -125,7 +125,12 @@ def test_a_signal_ends_a_room_whose_loop_never_comes_back(
     with room("blocked", BLOCK_WHEN=str(block), BLOCKED_BY=by) as terminal:
         terminal.until("]2;evalroom")
         block.touch()
-        wait_until(lambda: terminal.read(0.05) is not None and block.read_text(), "it is blocked")
+
+        def is_blocked() -> bool:
+            terminal.read(0.05)
+            return bool(block.read_text())
+
+        wait_until(is_blocked, "it is blocked")
         terminal.process.send_signal(number)
         assert terminal.wait_end() == 128 + number
         assert GIVEN_BACK in terminal.output
