@@ -30,6 +30,7 @@ from tests.support.fleets import (
     NOW,
     facts,
     fleet_after,
+    judged_after,
     link,
     log_read,
     logged,
@@ -190,6 +191,16 @@ def test_numbers_of_the_last_look_are_marked_until_the_log_is_read() -> None:
     assert "7 of 12" in page
     assert "last poll" not in page
     assert "accuracy: .81 ±.05 over 7 of 12" in page
+
+
+def test_samples_that_a_killed_eval_did_not_write_are_not_in_the_log() -> None:
+    fleet = judged_after(
+        process_gone(),
+        log_read("started", samples=logged(total=30, completed=8, abandoned=22, scored=8)),
+        fleet=running_fleet(),
+    )
+    assert samples_table(fleet, task_key(), NOW).footer == "8 done · 22 not in the log"
+    assert "8 of 30 samples done, 22 not in the log" in fleet.findings[0].text
 
 
 def test_samples_that_a_drain_abandoned_are_not_errored() -> None:
