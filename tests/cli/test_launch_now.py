@@ -55,7 +55,7 @@ def test_a_spec_is_launched_waited_for_and_reported(here: Home) -> None:
 
 def made(here: Home) -> set[str]:
     """What launches left in that home; what probes share about evals of this account may be."""
-    return {each.name for each in here.folder.glob(".evalroom/*")} - {"looks"}
+    return {each.name for each in here.folder.glob(".evalroom/*")} - {"polls"}
 
 
 def test_nothing_is_launched_without_a_yes(here: Home) -> None:

@@ -45,7 +45,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
     ]
     assert all(each["advice"] for each in stops)
     # What probes learned of other evals of this account may be there.
-    made = {each.name for each in home.folder.glob(".evalroom/*")} - {"looks"}
+    made = {each.name for each in home.folder.glob(".evalroom/*")} - {"polls"}
     assert not made, "a check changes nothing"
 
 

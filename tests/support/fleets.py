@@ -242,6 +242,11 @@ def logged(
     return LogSamples(counts=LogCounts(**counts), errors=errors, rows=rows, cut=cut)
 
 
+def fleet_of_tasks(*rows: TaskRow, **more: Any) -> Fleet:
+    """Return one machine that is up with one process and these tasks; `more` is the process's."""
+    return fleet_after(named(), link(), process_seen(**more), tasks_seen(*rows))
+
+
 def running_fleet() -> Fleet:
     """Return one machine that is up with one process, one task and three samples."""
     return fleet_after(

@@ -24,7 +24,7 @@ after that."""
 MAX_PIECE_BYTES = 64 * 1024
 MAX_EXAMPLES = 5
 """Most samples of a run whose whole error is read."""
-_READ_ONLY_VERBS = frozenset({"look", "list", "read"})
+_READ_ONLY_VERBS = frozenset({"poll", "list", "read"})
 
 
 async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
@@ -101,7 +101,7 @@ async def poll_runs(
     asked = [
         {"run": run.id, "directory": run.directory, "log_dir": run.log_dir or None} for run in runs
     ]
-    answer = await _do(worker, machine, "look", {"runs": asked})
+    answer = await _do(worker, machine, "poll", {"runs": asked})
     return {name: row for row in objects(answer, "runs") if (name := text(row, "run"))}
 
 

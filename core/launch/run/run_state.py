@@ -52,7 +52,7 @@ def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
 
     Args:
         run: The run as known so far.
-        row: Its row in the answer of the launcher's `look`.
+        row: Its row in the answer of the launcher's `poll`.
         now: The time at the desk, Unix seconds.
         is_abandoned: Whether the instance of evalroom that was to start it has ended.
     """

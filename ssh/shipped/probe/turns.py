@@ -16,7 +16,7 @@ from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.probe.peers import connections_to
 from ssh.shipped.probe.read_costs import ReadCosts, digest
 
-FOLDER = "~/.evalroom/looks"
+FOLDER = "~/.evalroom/polls"
 MAX_FILE_BYTES = 64 * 1024
 MARK_BYTES = 64  # the first line: the request in flight, or blanks
 KEPT_S = 2 * 86400.0  # files that nobody has written for so long are removed

@@ -1,4 +1,4 @@
-"""How much of an eval's time reads may cost: the rests, by a clock of the test."""
+"""How much of an eval's time reads may cost: the pauses, on a clock of the test."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -30,18 +30,18 @@ class Clockwork:
     """A probe that polls one eval, on a clock of its own.
 
     Attributes:
-        looks: (kind, when it began, how long it took) of every read.
+        polls: (kind, when it began, how long it took) of every read.
     """
 
     def __init__(self, costs: ReadCosts | None = None, now: float = 1000.0) -> None:
         self.costs = costs or ReadCosts()
         self.began = self.now = now
-        self.looks: list[tuple[str, float, float]] = []
+        self.polls: list[tuple[str, float, float]] = []
 
     def run(
         self, every: Mapping[str, float], takes: Callable[[str, int], float], seconds: float
     ) -> None:
-        """Poll these kinds with these periods; `takes` gives the duration of the nth look."""
+        """Poll these kinds with these periods; `takes` gives the duration of the nth poll."""
         end, due = self.now + seconds, dict.fromkeys(every, 0.0)
         while True:
             starts = {kind: max(due[kind], self.costs.due(kind), self.now) for kind in every}
@@ -49,8 +49,8 @@ class Clockwork:
             if starts[kind] >= end:
                 self.now = end
                 return
-            took = takes(kind, len(self.looks))
-            self.looks.append((kind, starts[kind], took))
+            took = takes(kind, len(self.polls))
+            self.polls.append((kind, starts[kind], took))
             due[kind] = starts[kind] + every[kind]
             self.now = starts[kind] + took
             self.costs.answered(kind, took, self.now)
@@ -58,7 +58,7 @@ class Clockwork:
     @property
     def share(self) -> float:
         """The share of the time in which a read was in flight."""
-        return sum(took for _, _, took in self.looks) / (self.now - self.began)
+        return sum(took for _, _, took in self.polls) / (self.now - self.began)
 
 
 def steady(seconds: float) -> Callable[[str, int], float]:
@@ -74,16 +74,16 @@ def test_a_steady_delay_costs_an_eval_its_share_and_no_more(delay: float) -> Non
     elif delay <= SLOW_S:
         assert polled.share < 0.05
     else:
-        rested = [after[1] - one[1] - one[2] for one, after in pairwise(polled.looks)]
-        assert all(each >= LONGEST_PAUSE_S for each in rested[3:])
-        assert len(polled.looks) <= hours * HOUR_S / (LONGEST_PAUSE_S + delay) + 3
+        pauses = [after[1] - one[1] - one[2] for one, after in pairwise(polled.polls)]
+        assert all(each >= LONGEST_PAUSE_S for each in pauses[3:])
+        assert len(polled.polls) <= hours * HOUR_S / (LONGEST_PAUSE_S + delay) + 3
 
 
 @pytest.mark.parametrize("delay", DELAYS)
-def test_at_least_one_look_is_made_in_the_longest_rest(delay: float) -> None:
+def test_at_least_one_poll_is_made_in_the_longest_pause(delay: float) -> None:
     polled = Clockwork()
     polled.run({"tasks": 1.0}, steady(delay), 5 * HOUR_S)
-    starts = [began for _, began, _ in polled.looks]
+    starts = [began for _, began, _ in polled.polls]
     gaps = [after - before for before, after in pairwise(starts)]
     assert max(gaps) <= LONGEST_PAUSE_S + delay
 
@@ -103,8 +103,8 @@ def test_any_mix_of_quick_reads_stays_under_its_share(
         return float(min(QUICK_S, takes[kind] * noise[nth % len(noise)]))
 
     polled.run(dict.fromkeys(takes, 1.0), took, HOUR_S)
-    ahead = 0.25 + max(took for _, _, took in polled.looks)
-    assert sum(took for _, _, took in polled.looks) < 0.01 * HOUR_S + ahead
+    ahead = 0.25 + max(took for _, _, took in polled.polls)
+    assert sum(took for _, _, took in polled.polls) < 0.01 * HOUR_S + ahead
 
 
 @given(
@@ -115,10 +115,10 @@ def test_any_mix_of_quick_reads_stays_under_its_share(
 def test_any_mix_of_quick_and_slow_reads_stays_under_both_shares(takes: dict[str, float]) -> None:
     polled = Clockwork()
     polled.run(dict.fromkeys(takes, 1.0), lambda kind, _: takes[kind], 6 * HOUR_S)
-    quick = sum(took for _, _, took in polled.looks if took <= QUICK_S)
-    slow = sum(took for _, _, took in polled.looks if QUICK_S < took <= SLOW_S)
-    slowest = [took for _, _, took in polled.looks if took > SLOW_S]
-    # Two looks of each kind tell what it costs.
+    quick = sum(took for _, _, took in polled.polls if took <= QUICK_S)
+    slow = sum(took for _, _, took in polled.polls if QUICK_S < took <= SLOW_S)
+    slowest = [took for _, _, took in polled.polls if took > SLOW_S]
+    # Two polls of each kind tell what it costs.
     tried = 2 * sum(each for each in takes.values() if each > QUICK_S)
     assert quick < 0.01 * 6 * HOUR_S + 0.25 + QUICK_S
     assert slow < 0.05 * 6 * HOUR_S + tried
@@ -128,10 +128,10 @@ def test_any_mix_of_quick_and_slow_reads_stays_under_both_shares(takes: dict[str
 def test_one_slow_answer_among_quick_ones_is_a_busy_eval_and_not_a_cost() -> None:
     polled = Clockwork()
     polled.run({"tasks": 1.0}, lambda _, nth: 20.0 if nth == 30 else 0.005, 300.0)
-    slow = next(at for at, look in enumerate(polled.looks) if look[2] == 20.0)
-    began = polled.looks[slow][1]
-    assert polled.looks[slow + 1][1] - began - 20.0 <= 20.0
-    assert polled.looks[slow + 2][1] - polled.looks[slow + 1][1] == pytest.approx(1.0)
+    slow = next(at for at, poll in enumerate(polled.polls) if poll[2] == 20.0)
+    began = polled.polls[slow][1]
+    assert polled.polls[slow + 1][1] - began - 20.0 <= 20.0
+    assert polled.polls[slow + 2][1] - polled.polls[slow + 1][1] == pytest.approx(1.0)
 
 
 def test_a_first_slow_answer_is_tried_again_soon_and_paid_for_if_it_was_the_cost() -> None:
@@ -153,9 +153,9 @@ def test_a_cheap_read_says_nothing_about_an_expensive_one() -> None:
         lambda kind, _: 0.002 if kind == "tasks" else 30.0,
         6 * HOUR_S,
     )
-    of_samples = sum(took for kind, _, took in polled.looks if kind == "samples")
+    of_samples = sum(took for kind, _, took in polled.polls if kind == "samples")
     assert of_samples / (6 * HOUR_S) < 0.05
-    assert len(polled.looks) > 20_000  # the tasks are read as often as before
+    assert len(polled.polls) > 20_000  # the tasks are read as often as before
 
 
 def test_an_expensive_first_read_of_a_new_task_waits_where_reads_of_its_shape_are_slow() -> None:
@@ -168,7 +168,7 @@ def test_an_expensive_first_read_of_a_new_task_waits_where_reads_of_its_shape_ar
     assert costs.usual(read_kind("GET", "/tasks")) == 95.0
 
 
-def test_the_first_read_of_a_new_probe_rests_only_where_reads_are_slow() -> None:
+def test_the_first_read_of_a_new_probe_waits_only_where_reads_are_slow() -> None:
     costs = ReadCosts()
     for at in (100.0, 200.0, 300.0):
         costs.answered("quick", 0.5, at)
@@ -207,7 +207,7 @@ def test_a_damaged_file_tells_nothing(value: Any) -> None:
 
 
 @pytest.mark.parametrize("far", [1e300, float("inf"), float("nan")])
-def test_no_file_makes_an_eval_rest_longer_than_the_longest_rest(far: float) -> None:
+def test_no_file_makes_a_pause_longer_than_the_longest_one(far: float) -> None:
     value = {"kinds": {"a": [[1.0], far, far, 1.0]}, "quick": far, "slow": far}
     costs = ReadCosts.from_dict(value, 100.0)
     assert costs.due("a") <= 100.0 + LONGEST_PAUSE_S

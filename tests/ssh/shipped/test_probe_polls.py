@@ -34,7 +34,7 @@ def test_only_what_changed_is_reported_and_the_rest_is_a_beat(tmp_path: Path) ->
 
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         watch(probe, fake)
-        probe.until(lambda: len(probe.looks("tasks")) >= 2)
+        probe.until(lambda: len(probe.polls("tasks")) >= 2)
         assert len(probe.of("answer")) == 1
         answer["tokens"] = 2
         probe.until(lambda: len(probe.of("answer")) == 2)
