@@ -111,6 +111,21 @@ class ProcessSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessesCut:
+    """A machine listed more processes than evalroom keeps, or no longer does.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        machine: The machine.
+        left_out: How many were left out, at least; 0: none is any more.
+    """
+
+    at: float
+    machine: MachineName
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGone:
     """A process ended. Its logs, not this event, say whether its tasks succeeded."""
 
@@ -126,8 +141,9 @@ class TasksSeen:
         at: Unix seconds on the desk's clock.
         process: The process.
         as_of: Time just before the read, Unix seconds on the host's clock.
-        rows: All its task rows.
+        rows: All its task rows, up to the limit.
         malformed: A sentence for each row that could not be read.
+        left_out: How many rows were not read because there are too many, at least.
     """
 
     at: float
@@ -135,6 +151,7 @@ class TasksSeen:
     as_of: float
     rows: tuple[TaskRow, ...]
     malformed: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +359,7 @@ Event = (
     | ClockMoved
     | MachineRead
     | ProcessSeen
+    | ProcessesCut
     | ProcessGone
     | TasksSeen
     | SamplesSeen

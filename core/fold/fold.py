@@ -21,6 +21,7 @@ from core.events import (
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -33,12 +34,13 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
+from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
+from core.fold.limits import with_left_out, with_room_for_process, with_samples
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     end_process,
-    forget,
     is_watched_inside,
     see_process,
     see_tasks,
@@ -50,6 +52,7 @@ from core.fold.samples import see_samples
 from core.fold.sandboxes import new_holders
 from core.fold.tasks import with_header, with_unreadable_log
 from core.ids import ProcessKey, TaskKey
+from core.model.limits import LeftOut
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
@@ -83,14 +86,18 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             read = _with_machine(
                 fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
             )
+            if machine is not None:
+                left_out = with_fields(machine.left_out, facts=event.facts.left_out)
+                read = with_left_out(read, event.machine, left_out)
             for key in new_holders(read, event.machine):
                 read = _with_task(read, at, with_fields(read.tasks[key], has_sandboxes=True))
             return read
         case ProcessSeen():
-            if is_watched_inside(fleet, event.process.machine, event.container):
-                return fleet
-            seen = see_process(fleet.processes.get(event.process), event)
-            return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
+            return _with_seen_process(fleet, at, event)
+        case ProcessesCut(machine=name, left_out=left_out):
+            machine = fleet.machines.get(name)
+            known = LeftOut() if machine is None else machine.left_out
+            return with_left_out(fleet, name, with_fields(known, processes=left_out))
         case ProcessGone():
             return end_process(fleet, event)
         case TasksSeen():
@@ -98,7 +105,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case SamplesSeen():
             task = fleet.tasks.get(event.task)
             mine = task is not None and task.row.eval_id == event.eval_id
-            return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
+            return with_samples(fleet, task, see_samples(task, event)) if task and mine else fleet
         case ReadsUnchanged():
             return _refresh_ages(fleet, event)
         case ReadFailed():
@@ -108,7 +115,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            return _with_task(fleet, at, task and with_header(task, event, gone=gone))
+            return with_samples(fleet, task, with_header(task, event, gone=gone)) if task else fleet
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -135,6 +142,16 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return change_run(fleet, event)
         case _:
             assert_never(event)
+
+
+def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
+    if is_watched_inside(fleet, event.process.machine, event.container):
+        return fleet
+    with_room = with_room_for_process(fleet, event)
+    if with_room is None:
+        return fleet
+    seen = see_process(with_room.processes.get(event.process), event)
+    return _with_process(with_room, at, _as_its_rows_say(with_room, seen, event.at))
 
 
 def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:

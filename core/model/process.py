@@ -85,6 +85,8 @@ class Process:
         container: The container that it is in; None: it is not in a container.
         is_cut_off: Whether its control server runs, but the file of its socket was removed.
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
+        task_units: How many rows its tasks count as (`core.model.limits.units`).
+        tasks_left_out: How many of its tasks are not kept, because they are too many.
     """
 
     key: ProcessKey
@@ -113,6 +115,8 @@ class Process:
     container: ContainerPlace | None = None
     is_cut_off: bool = False
     is_stopped: bool = False
+    task_units: int = 0
+    tasks_left_out: int = 0
 
     @property
     def is_gone(self) -> bool:

@@ -20,6 +20,7 @@ from core.events import (
     LinkHeard,
     MachineRead,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -29,6 +30,7 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
+from core.fold.samples import trimmed
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
@@ -47,6 +49,8 @@ RELOAD_INTERVAL_S = 15.0
 """Minimum seconds between two full reads of a task's samples because its counts disagree."""
 FOCUSED_RELOAD_INTERVAL_S = 5.0
 """The same for the focused task."""
+MAX_EVENT_ROWS = 5_000
+"""From an answer with more sample rows, only those that the fleet keeps become an event."""
 _OK = 200
 _CHANNEL_ERRORS = frozenset({"refused", "no socket", "reset"})
 """Errors of the whole control server: the state of the process shows them."""
@@ -88,6 +92,8 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._left_out = 0
+        """How many processes the last list had beyond the limit."""
         self._clock = HostClock()
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
@@ -205,9 +211,12 @@ class Observer:
 
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
-        listed = {
-            one.event.process: one for one in process_reports(self._machine, frame.body, at=at)
-        }
+        found = process_reports(self._machine, frame.body, at=at)
+        listed = {one.event.process: one for one in found.reports}
+        left_out = found.left_out + max(0, count(frame.head, "left_out") or 0)
+        if left_out != self._left_out:
+            self._left_out = left_out
+            yield ProcessesCut(at=at, machine=self._machine, left_out=left_out)
         # A process that was known before this probe started and is not listed has ended.
         for key in [key for key in self._sent if key not in listed]:
             self._refused_since.pop(key, None)
@@ -267,7 +276,12 @@ class Observer:
         if poll.task is None:
             found = task_rows(body)
             return TasksSeen(
-                at=at, process=poll.process, as_of=clock, rows=found.rows, malformed=found.malformed
+                at=at,
+                process=poll.process,
+                as_of=clock,
+                rows=found.rows,
+                malformed=found.malformed,
+                left_out=found.left_out,
             )
         if poll.kind == "score":
             metrics = score_metrics(body)
@@ -279,6 +293,9 @@ class Observer:
         self, poll: Poll, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
     ) -> SamplesSeen:
         found = sample_rows(body)
+        if len(found.rows) > MAX_EVENT_ROWS:
+            kept = tuple(trimmed(found.rows).values())
+            found = replace(found, rows=kept, truncated=True)
         if whole:
             self._full_read_at[task] = at
             self._truncated.discard(task)

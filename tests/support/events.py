@@ -369,12 +369,14 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "python": maybe(texts),
             "waiting_since": maybe(numbers),
         },
+        ev.ProcessesCut: {"machine": machine, "left_out": whole},
         ev.ProcessGone: {"process": process},
         ev.TasksSeen: {
             "process": process,
             "as_of": numbers,
             "rows": tuples(task_rows),
             "malformed": tuples(texts, 1),
+            "left_out": whole,
         },
         ev.SamplesSeen: {
             "task": task,
