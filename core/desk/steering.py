@@ -74,15 +74,20 @@ class Steering:
         """Send a machine's next update without waiting for its interval."""
         self._steered_at.pop(machine, None)
 
-    def steer(self, fleet: Fleet, at: float) -> None:
+    def steer(
+        self, fleet: Fleet, at: float, *, passing: Callable[[MachineName], bool] = lambda _: False
+    ) -> None:
         """Update the poll lists that are due, and set the alarm for the next one.
 
         Args:
             fleet: All that is known now.
             at: Unix seconds at the desk.
+            passing: Whether a machine's observer is in use now, so that this machine comes later.
         """
         loop = asyncio.get_running_loop()
         for machine in tuple(self._due(loop.time())):
+            if passing(machine):
+                continue
             self._outdated.discard(machine)
             self._state_changed.discard(machine)
             self._steered_at[machine] = loop.time()
@@ -90,7 +95,9 @@ class Steering:
                 self._connections[machine].send(frame)
         if self._alarm is not None:
             self._alarm.cancel()
-        waits = [self._due_in(machine, loop.time()) for machine in self._outdated]
+        waits = [
+            self._due_in(machine, loop.time()) for machine in self._outdated if not passing(machine)
+        ]
         self._alarm = loop.call_later(min(waits), self._wake) if waits else None
 
     def _due(self, now: float) -> Iterator[MachineName]:
