@@ -377,3 +377,13 @@ Event = (
     | OrderEnded
     | RunChanged
 )
+
+
+def machine_of(event: Event) -> MachineName | None:
+    """Return the machine that an event is about; None: it is about none, or an order or a run."""
+    about = (
+        getattr(event, "machine", None)
+        or getattr(event, "process", None)
+        or getattr(event, "task", None)
+    )
+    return about.machine if isinstance(about, ProcessKey | TaskKey) else about

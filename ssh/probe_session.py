@@ -48,7 +48,9 @@ READ_RATE_BYTES = 16 * 1024 * 1024
 """Bytes per second that are read from a probe in the long run; a hundred times the usual."""
 READ_BURST_BYTES = 96 * 1024 * 1024
 """Bytes that may come at once: three of the largest answers."""
-FRAME_COST_BYTES = 1024
+FRAMES_AT_ONCE = 100
+"""After so many frames of one read, the event loop has a turn."""
+FRAME_COST_BYTES = 4096
 """As so many bytes counts the work for each frame."""
 _CRASHED = b"Traceback (most recent call last)"
 PROBE_MARKER = "evalroom-probe"
@@ -232,7 +234,9 @@ class ProbeSession:
                     if data:
                         self.last_data_at = time.monotonic()
                     frames = self._frames(splitter, data)
-                    for frame in frames:
+                    for number, frame in enumerate(frames, 1):
+                        if not number % FRAMES_AT_ONCE:
+                            await asyncio.sleep(0)
                         if frame.kind == "hello" and not self.is_up:
                             self.is_up = self.had_hello = True
                             deadline.reschedule(None)

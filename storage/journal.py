@@ -9,6 +9,7 @@ import asyncio
 import math
 import secrets
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -33,6 +34,8 @@ _THINNING_BANDS = ((_HOUR_S, _DAY_S, 60), (_DAY_S, _WEEK_S, 600), (_WEEK_S, math
 """(minimum age, maximum age, bucket), all in seconds: one point per bucket is kept."""
 
 _UNCHANGED_EVERY_S = 60.0
+_SLICE_S = 0.01
+"""Seconds of work after which the event loop has a turn."""
 _MAX_INTEGER = 2**63 - 1
 _MAX_ROUNDS = 30
 
@@ -56,10 +59,17 @@ class Journal:
         Raises:
             StorageError: They could not be written.
         """
-        kept = [each for each in map(self._filter.changed_part, events) if each is not None]
-        if not kept:
+        rows = list[Sequence[object]]()
+        began = time.monotonic()
+        for event in events:
+            changed = self._filter.changed_part(event)
+            if changed is not None:
+                rows.append(self._row(await self._with_operator(changed)))
+            if time.monotonic() - began > _SLICE_S:
+                await asyncio.sleep(0)
+                began = time.monotonic()
+        if not rows:
             return
-        rows = [self._row(await self._with_operator(event)) for event in kept]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(

@@ -103,7 +103,9 @@ class Desk(MachineRequests):
         """Input that the loop has not processed yet."""
         self._cycle_ended = asyncio.Event()
         """Set at the end of the loop's present cycle, then replaced by a new one."""
-        self._steering = Steering(self._connections, self._observers, wake=self._intake.wake)
+        self._steering = Steering(
+            self._connections, self._observers, wake=self._intake.wake, spent=self._intake.spent
+        )
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
         """Machines whose processes were listed, for `first_poll`."""
@@ -236,7 +238,7 @@ class Desk(MachineRequests):
     async def _loop(self) -> None:
         while True:
             await self._intake.turn()
-            self._steering.steer(self.fleet, self._clock.now(), passing=self._intake.is_decoding)
+            self._steering.steer(self.fleet, self._clock.now(), passing=self._intake.is_passed)
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 

@@ -125,9 +125,14 @@ class Intake:
         """End the present wait of `turn`: somebody else has work to do in the loop."""
         self._woken.set()
 
-    def is_decoding(self, machine: MachineName) -> bool:
-        """Return whether a thread decodes a frame of this machine now."""
-        return self._lanes[machine].decoding is not None
+    def is_passed(self, machine: MachineName) -> bool:
+        """Return whether a machine's observer has no turn now: it is in use, or it rests."""
+        lane = self._lanes[machine]
+        return lane.decoding is not None or lane.rests_until > asyncio.get_running_loop().time()
+
+    def spent(self, machine: MachineName, seconds: float) -> None:
+        """Count other work that was done for a machine."""
+        self._lanes[machine].spend(seconds, asyncio.get_running_loop().time())
 
     def close(self) -> None:
         """End the thread."""

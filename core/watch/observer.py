@@ -51,6 +51,8 @@ FOCUSED_RELOAD_INTERVAL_S = 5.0
 """The same for the focused task."""
 MAX_EVENT_ROWS = 5_000
 """From an answer with more sample rows, only those that the fleet keeps become an event."""
+MAX_STEER_FRAMES = 400
+"""Changes of polls that are sent at once; the others follow."""
 _OK = 200
 _CHANNEL_ERRORS = frozenset({"refused", "no socket", "reset"})
 """Errors of the whole control server: the state of the process shows them."""
@@ -139,12 +141,16 @@ class Observer:
         }
         frames: list[Frame] = []
         for key in [key for key in self._polls if key not in wanted]:
+            if len(frames) >= MAX_STEER_FRAMES:
+                return tuple(frames)
             self._drop(key)
             frames.append(Frame("unwatch", {**_place(key[0]), "name": key[1]}))
         for key, poll in wanted.items():
             former = self._polls.get(key)
             if former is not None and (former.path, former.every) == (poll.path, poll.every):
                 continue
+            if len(frames) >= MAX_STEER_FRAMES:
+                break
             self._polls[key] = poll
             frames.append(
                 Frame(
