@@ -44,10 +44,12 @@ class _Lane:
 
     machine: MachineName
     connection: MachineConnection
-    frames: deque[tuple[Received, float]] = field(default_factory=deque)
+    frames: deque[tuple[Received, float]] = field(
+        default_factory=lambda: deque[tuple[Received, float]]()
+    )
     size: int = 0
     """Bytes of `frames`."""
-    events: deque[Event] = field(default_factory=deque)
+    events: deque[Event] = field(default_factory=lambda: deque[Event]())
     decoding: asyncio.Task[None] | None = None
     is_held: bool = False
     credit: float = BURST_S

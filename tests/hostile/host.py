@@ -14,7 +14,7 @@ import re
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ class Desk:
             beat()
 
 
-def answer(poll: dict[str, object], body: bytes) -> None:
+def answer(poll: Mapping[str, object], body: bytes) -> None:
     """Answer a poll."""
     place: Any = {name: poll[name] for name in ("pid", "start", "name")}
     frame("answer", body, **place, at=time.time(), took=0.001, status=200)
