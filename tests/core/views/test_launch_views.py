@@ -35,8 +35,9 @@ from core.views.launch.launch_plan import (
 from core.views.pages.page import Page
 from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
 from core.views.tables.runs import runs_table, way_to_tasks
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
-from tests.support.rooms import HOSTILE, busy_fleet
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.runs import EU, every_run, run, with_runs
 from tests.support.specs import LOCAL, plans, spec
 
