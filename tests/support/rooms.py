@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -229,11 +230,25 @@ class _Failing(FakeRoom):
         return self.at
 
 
+class _Blocking(FakeRoom):
+    """A room whose loop never comes back, once the test says so."""
+
+    def now(self) -> float:
+        blocked = Path(os.environ["BLOCK_WHEN"])
+        if blocked.exists():
+            blocked.write_text("blocked")
+            while True:
+                if os.environ["BLOCKED_BY"] == "a call":
+                    time.sleep(3600)
+        return self.at
+
+
 def _main(kind: str) -> int:
     if os.environ.get("IGNORE_HANGUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    fleets = {"busy": busy_fleet, "hostile": hostile_fleet, "empty": Fleet, "failing": busy_fleet}
-    room = _Failing(fleets[kind]()) if kind == "failing" else FakeRoom(fleets[kind]())
+    fleets = {"hostile": hostile_fleet, "empty": Fleet}
+    kinds = {"failing": _Failing, "blocked": _Blocking}
+    room = kinds.get(kind, FakeRoom)(fleets.get(kind, busy_fleet)())
     if kind == "hostile":
         room.answers = hostile_answers()
     crash = os.environ.get("CRASH_FILE")

@@ -140,6 +140,15 @@ def test_a_gone_process_proves_nothing_but_its_log_does(status: str, state: Task
     assert fleet_after(log_read(status), fleet=fleet).tasks[KEY].state is state
 
 
+def test_a_task_that_an_operator_cancelled_is_not_an_error() -> None:
+    by_operator = "TerminateTaskError: Task cancelled by user (abort)"
+    fleet = fleet_after(process_gone(), fleet=_running())
+    ended = fleet_after(log_read("error", cause=by_operator), fleet=fleet)
+    assert ended.tasks[KEY].state is TaskState.CANCELLED
+    own = fleet_after(log_read("error", cause=f"ValueError: {by_operator}"), fleet=fleet)
+    assert own.tasks[KEY].state is TaskState.ERROR
+
+
 def test_a_log_that_still_says_started_proves_nothing_while_its_process_lives() -> None:
     fleet = fleet_after(
         tasks_seen(task_row(status="completed")), log_read("started"), fleet=_running()
