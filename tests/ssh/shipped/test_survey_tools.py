@@ -90,6 +90,18 @@ async def test_without_an_answer_about_processes_no_gpu_is_free(login: Login) ->
     assert why == "may be in use: nvidia-smi does not list the processes: oops"
 
 
+async def test_a_number_of_the_login_frees_no_gpu_where_gpus_differ(
+    login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login.tool("nvidia-smi", NVIDIA.replace("1, GPU-bb, NVIDIA H100", "1, GPU-bb, NVIDIA A100, 40"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    rows = (await survey_answer(login))["gpus"]["value"]
+    assert [each["name"] for each in rows] == ["NVIDIA H100", "NVIDIA A100, 40"]
+    [why] = {each["blocked"] for each in rows}
+    assert why.startswith("may be hidden by the login's CUDA_VISIBLE_DEVICES=1, which counts")
+
+
 async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login) -> None:
     mark = login.folder / "started"
     login.tool("docker", f"touch {mark}; sleep 600")
