@@ -22,9 +22,9 @@ _NOT_FOUND = 404
 _UNAVAILABLE = 503
 _MAX_REASON_CHARS = 300
 _IN_WORDS = {
-    "refused": "its control server is gone",
-    "no socket": "its control server is gone",
-    "no channel": "its control server is gone",
+    "refused": "its control server is down",
+    "no socket": "the file of its control socket was removed",
+    "no channel": "it has no control socket that evalroom can reach",
     "reset": "its control server closed the connection",
     "not allowed": "its control server belongs to another user",
     "unsafe": "its control socket is not where Inspect puts it",

@@ -20,7 +20,8 @@ from core.views.glyphs import glyph
 _DIGITS = "123456789"
 _MAX_QUERIED = 20
 """Targets of a large selection that the action bar checks."""
-_ENDING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL})
+_NEEDS_RUNNING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL, Verb.SCORE})
+"""Actions that do nothing to a sample that has ended."""
 _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
     "sample": ("sample", "samples"),
     "task": ("task", "tasks"),
@@ -248,7 +249,7 @@ def _reaches(
         yield where, with_model(fleet, model, processes), ""
     on = f"on {machines[0]}" if len(machines) == 1 else f"on {len(machines)} machines"
     yield on, there, "-machine"
-    yield "on the fleet", with_model(fleet, model), "-fleet"
+    yield "on all machines", with_model(fleet, model), "-fleet"
 
 
 def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
@@ -323,11 +324,11 @@ def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
 
 
 def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
-    """Return why nothing of a sample can be ended, where the fleet shows that it has ended.
+    """Return why a sample can be neither ended nor scored: the fleet shows that it has ended.
 
     The planner does not ask this: a requeue may have started the sample again since.
     """
-    if not isinstance(target, SampleKey) or offer.action.verb not in _ENDING:
+    if not isinstance(target, SampleKey) or offer.action.verb not in _NEEDS_RUNNING:
         return None
     task = fleet.tasks.get(target.task)
     sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
