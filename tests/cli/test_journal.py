@@ -22,8 +22,8 @@ from storage.database import Database
 from storage.orders import OrderJournal
 from storage.schema import migrations
 from tests.support.commands import Home
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.orders import PAUSED, order
-from tests.support.rooms import HOSTILE
 
 DONE = Outcome(state=OrderState.DONE, message="3 samples finish")
 

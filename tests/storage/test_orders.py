@@ -27,7 +27,7 @@ from storage.orders import OrderJournal, read_orders
 from storage.retention import EventFilter
 from storage.schema import DatabaseNewer, migrations
 from tests.support.clocks import SetClock
-from tests.support.events import orders
+from tests.support.model_values import orders
 from tests.support.orders import HERE, order
 from tests.support.tree import ROOT
 

@@ -17,18 +17,11 @@ from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
 from core.model.action import Action, Verb
 from core.model.order import Order, OrderState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW, process_key, task_key
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.orders import HERE, order
-from tests.support.rooms import (
-    HOSTILE,
-    FakeRoom,
-    MemoryStore,
-    app_on,
-    busy_fleet,
-    screen_text,
-    services_on,
-    shows,
-)
+from tests.support.rooms import FakeRoom, MemoryStore, app_on, screen_text, services_on, shows
 from tui.app import RoomApp
 from tui.navigation import JOURNAL, Place
 from tui.screens.journal import JournalScreen

@@ -15,6 +15,7 @@ from core.launch.spec.spec import Tolerate
 from core.launch.spec.spec_reader import read_spec
 from core.model.run import RunState
 from storage.view_state import ViewState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ScriptedLaunching
 from tests.support.rooms import (
@@ -22,7 +23,6 @@ from tests.support.rooms import (
     MemoryStore,
     answerable,
     app_on,
-    busy_fleet,
     screen_text,
     services_on,
     shows,

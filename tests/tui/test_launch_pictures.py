@@ -7,9 +7,10 @@ import pytest
 from textual.pilot import Pilot
 
 from core.launch.preflight.checks import Check, CheckLevel
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ScriptedLaunching
-from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, services_on, shows
+from tests.support.rooms import FakeRoom, answerable, app_on, services_on, shows
 from tests.support.runs import EU, every_run, run, with_runs
 from tui.app import RoomApp
 

@@ -11,17 +11,10 @@ from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
 from core.model.order import OrderState, Outcome
+from tests.support.busy_fleets import busy_fleet
 from tests.support.clocks import LOOKING
 from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rooms import (
-    FakeRoom,
-    answerable,
-    app_on,
-    busy_fleet,
-    screen_text,
-    services_on,
-    shows,
-)
+from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
 from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S

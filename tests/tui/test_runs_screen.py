@@ -6,15 +6,15 @@ from textual.pilot import Pilot
 from core.errors import RequestFailed
 from core.events import RunChanged
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW, process_key, task_key
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.launching import ScriptedLaunching
 from tests.support.rooms import (
-    HOSTILE,
     FakeRoom,
     MemoryStore,
     answerable,
     app_on,
-    busy_fleet,
     screen_text,
     services_on,
     shows,

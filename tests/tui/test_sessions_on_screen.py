@@ -4,8 +4,9 @@ from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.engines.tmux_sessions import TmuxSession
 from core.launch.run.sessions import MachineSession
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import NOW
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on, shows
+from tests.support.rooms import FakeRoom, app_on, services_on, shows
 from tui.app import RoomApp
 
 WIDE = (160, 46)

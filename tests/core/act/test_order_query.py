@@ -14,8 +14,8 @@ from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, SampleKey
 from core.model.action import Action, Change, Verb
 from core.model.order import Order, OrderState
-from tests.support.events import orders
 from tests.support.fleets import fleet_after, link, named
+from tests.support.model_values import orders
 from tests.support.orders import PAUSED, order
 from tests.support.recordings import write_recording
 

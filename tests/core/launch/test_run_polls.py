@@ -18,8 +18,8 @@ from core.launch.run.run_record import new_run
 from core.launch.run.run_starter import RunStarter
 from core.model.job import Job
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW
-from tests.support.rooms import busy_fleet
 from tests.support.runs import run
 from tests.support.specs import plan, spec
 

@@ -171,9 +171,18 @@ def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names(
     assert other.process_of_run(ours) is None, "another run's"
 
 
+def stopped(task_id: str) -> dict[str, Any]:
+    """The log of a task that an operator cancelled."""
+    row = log("error", task_id)
+    error = "TerminateTaskError('Task cancelled by user (abort)')"
+    return {**row, "header": {**row["header"], "error": error}}
+
+
 @pytest.mark.parametrize(
     ("rows", "is_alive", "state", "status"),
     [
+        ([log("success"), stopped("b")], False, RunState.CANCELLED, "cancelled"),
+        ([log("error"), stopped("b")], False, RunState.ERROR, "error"),
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),

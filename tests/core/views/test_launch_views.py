@@ -10,6 +10,7 @@ from core.launch.form.form import Form, form_of_template
 from core.launch.form.validation import CheckedForm, check_form
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.launch.spec.templates import BUILT_IN_TEMPLATES
+from core.model.log_summary import LogBuffer
 from core.model.run import RunLog, RunState
 from core.views.cells import Span
 from core.views.changes import only_older
@@ -35,8 +36,9 @@ from core.views.launch.launch_plan import (
 from core.views.pages.page import Page
 from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
 from core.views.tables.runs import runs_table, way_to_tasks
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
-from tests.support.rooms import HOSTILE, busy_fleet
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.runs import EU, every_run, run, with_runs
 from tests.support.specs import LOCAL, plans, spec
 
@@ -117,6 +119,17 @@ def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     assert "out of memory" in lost
     done = run_page(FLEET, runs[run(1).id], NOW)
     assert "Check first" not in [each.title for each in done.sections]
+
+
+def test_the_command_that_recovers_the_log_of_a_run_finds_its_buffer() -> None:
+    log = RunLog(
+        location="/l/a b.eval", status="started", buffer=LogBuffer(completed=3, in_progress=1)
+    )
+    lost = run(3, RunState.LOST, logs=(log,), command_line="/v/python -m inspect_ai eval-set t.py")
+    inspect = "/v/python -m inspect_ai log recover '/l/a b.eval'"
+    assert f"\n{inspect}" in page_words(run_page(FLEET, lost, NOW))
+    moved = replace(lost, data_dir="~/my data")
+    assert f"XDG_DATA_HOME=\"$HOME\"'/my data' {inspect}" in page_words(run_page(FLEET, moved, NOW))
 
 
 def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
