@@ -16,7 +16,7 @@ _writes = 0
 def _signalled(self: OpenDriver, data: str) -> None:
     global _writes  # noqa: PLW0603 - one room in this process
     _writes += 1
-    queue = self._queue  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    queue = self._queue  # pyright: ignore[reportPrivateUsage]
     if queue is not None and _FIRST <= _writes <= _LAST:
         with queue.mutex:
             os.kill(os.getpid(), signal.SIGCONT)
