@@ -60,7 +60,7 @@ async def test_what_happens_on_an_error_is_chosen(picture: Picture) -> None:
     _, app = room()
     async with app.run_test(size=SMALL) as pilot:
         await press(pilot, *FORM, "ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  like stop")
+        await shows(pilot, "tolerate 0.1  stop once")
         picture(app)
 
 

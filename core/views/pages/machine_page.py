@@ -51,7 +51,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 def _link(machine: Machine, now: float) -> Iterator[Fact]:
     link = machine.link
     yield words("address", machine.address)
-    yield words("kind", machine.kind, "dim")
+    yield words("link type", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
     if link.reason:
         yield words("why", link.reason, limit=400)
