@@ -74,7 +74,8 @@ def good_body(
         case _ if reply.error is not None and "too large" in reply.error:
             raise TooLarge(f"{what}: the answer is over 32 MiB", "narrow the request")
         case _:
-            raise RequestFailed(f"{what}: {own_words or 'no answer'}", status=reply.status)
+            why = own_words or "no answer"
+            raise RequestFailed(f"can't read {what}: {why}", status=reply.status)
 
 
 def advice_for(error: EvalroomError, python: str | None) -> str:

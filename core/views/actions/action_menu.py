@@ -360,6 +360,14 @@ def _fits_end(entry: MenuEntry, fleet: Fleet) -> bool:
     return all(_is_leftover(fleet, each) for each in targets_of(fleet, entry.places))
 
 
+def _fits_score(entry: MenuEntry, fleet: Fleet) -> bool:
+    """Whether samples may be in flight: of a finished task, only finished samples are left."""
+    targets = targets_of(fleet, entry.places)
+    return entry.action.completed_only or not all(
+        isinstance(each, TaskKey) and _has_ended(fleet, each) for each in targets
+    )
+
+
 def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
     kept = {_is_kept(fleet, each) for each in targets_of(fleet, entry.places)}
     return (entry.action.verb is Verb.RELEASE) in kept
@@ -371,6 +379,7 @@ _FITTING: dict[Verb, Callable[[MenuEntry, Fleet], bool]] = {
     Verb.KEEP: _fits_keep,
     Verb.RELEASE: _fits_keep,
     Verb.END: _fits_end,
+    Verb.SCORE: _fits_score,
     Verb.REQUEUE: _fits_requeue,
     Verb.CANCEL_CALL: lambda entry, fleet: bool(calls(fleet, entry.places)),
 }
@@ -385,8 +394,13 @@ def _is_leftover(fleet: Fleet, target: Target) -> bool:
     process = fleet.processes.get(process_of(target))
     return process is not None and (
         process.state is ProcessState.HEADLESS
-        or all(fleet.tasks[key].state is not TaskState.RUNNING for key in process.tasks)
+        or (bool(process.tasks) and all(_has_ended(fleet, key) for key in process.tasks))
     )
+
+
+def _has_ended(fleet: Fleet, key: TaskKey) -> bool:
+    task = fleet.tasks.get(key)
+    return task is None or task.state is not TaskState.RUNNING
 
 
 def _has_errors(fleet: Fleet, target: Target) -> bool:

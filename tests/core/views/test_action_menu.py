@@ -179,3 +179,21 @@ def test_buttons_fit_the_state() -> None:
 
 def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:
     assert not {each.letter for each in OFFERS} & {"A", "q"}
+
+
+def test_a_finished_task_has_no_button_that_scores_samples_in_flight() -> None:
+    done = fleet_after(
+        named(), link(), process_seen(), tasks_seen(task_row(status="completed", keep_alive=True))
+    )
+    for known, words in (
+        (done, {"score finished"}),
+        (fleet(), {"score now", "score finished"}),
+    ):
+        shown_words = {each.word for each in buttons(known, [task_key()])}
+        assert shown_words & {"score now", "score finished"} == words
+
+
+def test_a_process_that_starts_is_not_a_leftover() -> None:
+    known = fleet_after(named(), link(), process_seen(state=ProcessState.STARTING))
+    words = [each.word for each in buttons(known, [process_key()])]
+    assert "kill leftover process" not in words
