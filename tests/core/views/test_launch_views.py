@@ -36,8 +36,9 @@ from core.views.launch.launch_plan import (
 from core.views.pages.page import Page
 from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
 from core.views.tables.runs import runs_table, way_to_tasks
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
-from tests.support.rooms import HOSTILE, busy_fleet
+from tests.support.hostile_fleets import HOSTILE
 from tests.support.runs import EU, every_run, run, with_runs
 from tests.support.specs import LOCAL, plans, spec
 
@@ -97,8 +98,8 @@ def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
 def test_the_header_counts_every_run_that_ended_lately_by_its_own_word() -> None:
     states = [RunState.SUCCESS] * 7 + [RunState.ERROR] * 4 + [RunState.CANCELLED]
     runs = [run(number, state) for number, state in enumerate(states)]
-    said = words([run_totals(with_runs(Fleet(), runs), NOW)])
-    assert said == "12 runs 4 error 7 success 1 cancelled"
+    text = words([run_totals(with_runs(Fleet(), runs), NOW)])
+    assert text == "12 runs 4 error 7 success 1 cancelled"
 
 
 def test_a_run_that_changed_is_news_to_draw() -> None:
@@ -136,8 +137,8 @@ def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() ->
         (RunState.RUNNING, "is not listed yet"),
         (RunState.SUCCESS, "is no longer listed"),
     ):
-        told = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
-        assert f"pid 4711 {what}" in told
+        text = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
+        assert f"pid 4711 {what}" in text
 
 
 def test_the_page_shows_spec_and_commands() -> None:
@@ -206,16 +207,16 @@ def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
     rows, checked = rows_of(SMOKE.typed("limit", "few"))
     assert "whole number" in words([rows["limit"].note])
     assert rows["limit"].sign.text == "✗"
-    told = words(explained(SMOKE, checked, HERE, "limit"))
-    assert '"limit" is wrong: "few"' in told
+    text = words(explained(SMOKE, checked, HERE, "limit"))
+    assert '"limit" is wrong: "few"' in text
 
 
 def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     form = SMOKE.typed("on_error", "continue")
     rows, checked = rows_of(form)
     assert words([rows["retry_attempts"].note]) == "at worst 110 sample runs (10 samples x 11)"
-    told = words(explained(form, checked, HERE, "on_error"))
-    assert "is retried up to 10 times" in told
+    text = words(explained(form, checked, HERE, "on_error"))
+    assert "is retried up to 10 times" in text
     assert rows[PLAN].value.tone == "good"
 
 
@@ -341,8 +342,8 @@ def test_runs_on_several_production_machines_ask_for_the_verb_and_how_many() -> 
 
 def test_once_it_is_started_each_run_stands_with_its_state() -> None:
     checked = checked_of('model=["mockllm/a", "mockllm/b"]')
-    told = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
-    text = words(launched_lines([told], checked))
+    failed = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
+    text = words(launched_lines([failed], checked))
     assert "✗ error" in text
     assert "\n  no\n" in text
     assert "∙ queued" in text
