@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
+from core.model.operation import Operation
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
@@ -199,6 +200,21 @@ class ReadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperationsSeen:
+    """The trace file of a process was read.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        process: The process.
+        operations: All operations that have lasted for some seconds.
+    """
+
+    at: float
+    process: ProcessKey
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
     """The machine's own Inspect read a log.
 
@@ -347,6 +363,7 @@ Event = (
     | SamplesSeen
     | ReadsUnchanged
     | ReadFailed
+    | OperationsSeen
     | LogRead
     | LogUnreadable
     | ScoreSeen

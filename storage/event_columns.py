@@ -12,6 +12,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -50,6 +51,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | ProcessGone(process=process)
             | TasksSeen(process=process)
             | ReadFailed(process=process)
+            | OperationsSeen(process=process)
             | SurfaceRead(process=process)
             | Dismissed(process=process)
         ):

@@ -18,6 +18,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -132,6 +133,7 @@ class EventLines:
                 | LinkHeard()
                 | ReadsUnchanged()
                 | SurfaceRead()
+                | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()

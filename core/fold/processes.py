@@ -167,6 +167,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
         since=ended_at,
         ended_at=ended_at,
         waiting_since=None,
+        operations=None,
         paused=False,
         paused_now=False,
         paused_models=(),

@@ -19,6 +19,7 @@ from core.events import (
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -38,6 +39,7 @@ from core.ports import Heard
 from core.text import shown
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
+from core.watch.operations import operations
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
 
@@ -180,6 +182,10 @@ class Observer:
                 yield from self._unchanged(frame.head, self._clock.written_at(frame.head, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
+            case "doing":
+                if (process := self._process(frame.head)) in self._reports:
+                    seen = operations(frame.body)
+                    yield OperationsSeen(at=at, process=process, operations=seen)
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:
@@ -344,10 +350,12 @@ class Observer:
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:
-        pid, start, name = count(head, "pid"), text(head, "start"), text(head, "name")
-        if pid is None or start is None or name is None:
-            return None
-        return ProcessKey(self._machine, pid, start), name
+        process, name = self._process(head), text(head, "name")
+        return None if process is None or name is None else (process, name)
+
+    def _process(self, head: JsonObject) -> ProcessKey | None:
+        pid, start = count(head, "pid"), text(head, "start")
+        return None if pid is None or start is None else ProcessKey(self._machine, pid, start)
 
     # -- full reads
 
