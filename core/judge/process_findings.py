@@ -19,10 +19,10 @@ UNSEEN_S = 60.0
 
 _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ProcessState.HEADLESS: (
-        "hand",
+        "error",
         "is running, but its control server is down: evalroom can't watch or control it",
     ),
-    ProcessState.STARVED: ("look", "does not answer: its event loop is blocked"),
+    ProcessState.STARVED: ("warning", "does not answer: its event loop is blocked"),
 }
 _STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
@@ -92,7 +92,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
-        tone="look" if unread else "plain",
+        tone="warning" if unread else "plain",
         opened_at=at,
         closed_at=at,
         machine=process.key.machine,

@@ -35,7 +35,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
-from core.ports import Heard
+from core.ports import Received
 from core.text import shown
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
@@ -99,19 +99,19 @@ class Observer:
         for key in processes:
             self._sent[key] = ProcessSeen(at=0.0, process=key, state=ProcessState.STARTING)
 
-    def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+    def events_of(self, received: Received, at: float) -> tuple[Event, ...]:
         """Return the events in what a connection received.
 
         Args:
-            heard: A change of the link's state, or a frame of the probe.
+            received: A change of the link's state, or a frame of the probe.
             at: When it was received, Unix seconds at the desk.
         """
-        if isinstance(heard, LinkChanged):
-            if heard.state is not LinkState.UP:
-                return (heard,)
+        if isinstance(received, LinkChanged):
+            if received.state is not LinkState.UP:
+                return (received,)
             self._link_heard_at = at
-            return (heard,)
-        return (*self._link_heard(at), *self._frame(heard, at))
+            return (received,)
+        return (*self._link_heard(at), *self._frame(received, at))
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
         """Return the frames that make the probe poll what it should poll now.

@@ -11,7 +11,7 @@ from pathlib import Path
 from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
-from core.ports import Heard
+from core.ports import Received
 from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
 from tests.support.sshd import Sshd, running
@@ -107,16 +107,16 @@ async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
     listed = asyncio.Event()
     probe = 0
 
-    def hear(heard: Heard) -> None:
+    def receive(received: Received) -> None:
         nonlocal probe
-        if isinstance(heard, Frame) and heard.kind == "hello":
-            probe = heard.head["pid"]
-        if isinstance(heard, Frame) and heard.kind == "processes":
-            for process in json.loads(heard.body):
+        if isinstance(received, Frame) and received.kind == "hello":
+            probe = received.head["pid"]
+        if isinstance(received, Frame) and received.kind == "processes":
+            for process in json.loads(received.body):
                 place.update(pid=process["pid"], start=process["start"])
                 listed.set()
 
-    running_connection = asyncio.create_task(connection.run(hear))
+    running_connection = asyncio.create_task(connection.run(receive))
     try:
         async with asyncio.timeout(20):
             await listed.wait()

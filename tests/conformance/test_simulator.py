@@ -19,7 +19,7 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.launch.run.launcher_client import discover_runs
 from core.model.job import Job
-from core.ports import Heard, MachineConnection, Reply
+from core.ports import MachineConnection, Received, Reply
 from core.watch.observer import Observer
 from ssh.factory import connection_for
 from tests.support.evals import short_folder
@@ -41,12 +41,12 @@ class Watched:
         self._observer = Observer(HERE, QUICK)
         self._news = asyncio.Event()
 
-    def hear(self, heard: Heard) -> None:
+    def receive(self, received: Received) -> None:
         """Fold the connection's frames; then poll as the fleet needs."""
         at = float(len(self.events))
-        if isinstance(heard, Frame):
-            self.frames.append(heard)
-        for event in self._observer.hear(heard, at):
+        if isinstance(received, Frame):
+            self.frames.append(received)
+        for event in self._observer.events_of(received, at):
             self.events.append(event)
             self.fleet = fold(self.fleet, event)
         for frame in self._observer.frames(self.fleet, None, at):
@@ -88,7 +88,7 @@ async def watched(config: MachineConfig, folder: Path) -> AsyncGenerator[Watched
         config, known_hosts=folder / "known_hosts", read_only=True, ask=None, watch=QUICK
     )
     one = Watched(connection)
-    running = asyncio.create_task(connection.run(one.hear))
+    running = asyncio.create_task(connection.run(one.receive))
     try:
         await one.until_seen()
         yield one

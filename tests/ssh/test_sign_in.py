@@ -9,8 +9,8 @@ from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import SignIn
 from ssh.links.sign_in import sign_in_for
-from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd
 
 SSH = ("ssh", "-F", "none")
@@ -79,8 +79,8 @@ async def test_only_a_machine_that_needs_you_is_signed_in_to(sshd: Sshd, tmp_pat
             name=MachineName("far"), link="command", command=(*SSH, *more, *words), python=PYTHON
         )
         connection = connection_of(machine, tmp_path / "unused")
-        async with hearing(connection) as heard:
-            link = await heard.link(state)
+        async with receiving(connection) as received:
+            link = await received.link(state)
             signs_in = await connection.sign_in()
             assert (signs_in is not None) is (state is LinkState.NEEDS_YOU)
             if state is LinkState.NEEDS_YOU:

@@ -124,8 +124,8 @@ def _tap(connection: MachineConnection, wire: list[Frame]) -> None:
     """Remember every request that a connection is given."""
     request = connection.request
 
-    async def heard(frame: Frame, *, deadline: float) -> Reply:
+    async def received(frame: Frame, *, deadline: float) -> Reply:
         wire.append(frame)
         return await request(frame, deadline=deadline)
 
-    connection.request = heard  # type: ignore[method-assign]
+    connection.request = received  # type: ignore[method-assign]

@@ -15,7 +15,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import ProbeFound
 from core.model.task import ProgressPoint
-from core.ports import Heard
+from core.ports import Received
 from tests.support import waiting
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection
@@ -51,11 +51,11 @@ class FakeObserver:
     def expect(self, processes: Iterable[ProcessKey]) -> None:
         self.expected = list(processes)
 
-    def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+    def events_of(self, received: Received, at: float) -> tuple[Event, ...]:
         del at
-        if not isinstance(heard, Frame):
-            return (heard,)
-        events: tuple[Event, ...] = heard.head.get("events", ())
+        if not isinstance(received, Frame):
+            return (received,)
+        events: tuple[Event, ...] = received.head.get("events", ())
         return events
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:

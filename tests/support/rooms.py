@@ -333,11 +333,11 @@ def busy_findings() -> tuple[Finding, ...]:
     """Return findings of every tone."""
     return (
         Finding(
-            id="a", kind="errors", tone="look", opened_at=NOW - 60, machine=H1,
+            id="a", kind="errors", tone="warning", opened_at=NOW - 60, machine=H1,
             task=task_key("t1"), text="2 of 100 samples errored (2%)",
         ),
         Finding(
-            id="b", kind="link", tone="hand", opened_at=NOW - 120, machine=US,
+            id="b", kind="link", tone="error", opened_at=NOW - 120, machine=US,
             text="The link is down: no data from a100-us for 20 s",
         ),
         Finding(
@@ -388,7 +388,7 @@ def hostile_fleet() -> Fleet:
         link(LinkState.UP, at=NOW + 2),
     )
     finding = Finding(
-        id="a", kind=evil, tone="hand", opened_at=NOW, machine=H1, task=key, text=evil
+        id="a", kind=evil, tone="error", opened_at=NOW, machine=H1, task=key, text=evil
     )
     return replace(fleet, findings=(finding, *fleet.findings))
 

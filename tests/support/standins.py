@@ -62,6 +62,12 @@ class Login:
         return Hands(self.home, env={"PATH": path, "HF_HUB_OFFLINE": None, **self.env})
 
 
+NVIDIA = """
+case "$1" in
+  --query-gpu=*) printf '0, GPU-aa, NVIDIA H100, 4, 81559, 0, Disabled\\n1, GPU-bb, NVIDIA H100, 9, 81559, 0, Disabled\\n';;
+  --query-compute-apps=*) echo 'GPU-aa, 4242';;
+esac
+"""  # noqa: E501 - as the tool gives it
 DOCKER = r"""
 case "$1" in
   info) echo '{"ServerVersion":"27.1.1","ContainersRunning":2,"MemTotal":67109998592,"DockerRootDir":"/x"}';;

@@ -182,14 +182,14 @@ class LaunchPlanDialog(GuardedDialog):
             on = ", ".join("the machines" if each == "any" else each for each in self._spec.machine)
             yield (Span(self._progress or shown(f"checking {on} ..."), "dim"),)
         elif self._phase == "failed":
-            yield (Span(self._failed, "look"),)
+            yield (Span(self._failed, "warning"),)
         elif self._phase == "plan":
             yield from body_lines(self._checked, self._room.fleet, details=self._details)
         elif self._starting is not None:
             yield from launched_lines(self._runs, self._checked)
             if self._starting.failed is not None:
                 yield ()
-                yield (Span(self._starting.failed, "hand"),)
+                yield (Span(self._starting.failed, "error"),)
 
     def foot(self) -> Iterator[TextLine]:
         """Return how the launch is confirmed, and why it is not yet."""
@@ -198,7 +198,7 @@ class LaunchPlanDialog(GuardedDialog):
         elif self._starting is not None and self._starting.is_running:
             yield (span_of("runs start in the background; Esc opens the list of runs", "dim"),)
         if self._message:
-            yield (Span(self._message, "look"),)
+            yield (Span(self._message, "warning"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""

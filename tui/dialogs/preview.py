@@ -163,16 +163,18 @@ class PreviewDialog(GuardedDialog):
             yield (Span(self._asked_words(), "dim"),)
             return
         if self._phase == "failed":
-            yield (Span(self._failed, "look"),)
+            yield (Span(self._failed, "warning"),)
             return
         if self._phase == "orders" and sent_plan is not None:
             yield from outcome_lines(sent_plan.outcomes(self._execution.orders))
             if sent_plan.failed is not None:
-                yield (Span(sent_plan.failed, "hand"),)
+                yield (Span(sent_plan.failed, "error"),)
             if plan is not None:
                 yield ()
                 yield (
-                    Span(Shown("not sent: changed since the preview (new preview below)"), "look"),
+                    Span(
+                        Shown("not sent: changed since the preview (new preview below)"), "warning"
+                    ),
                 )
         if plan is not None:
             yield from body_lines(plan, details=self._details, reveal=self._reveal)
@@ -187,7 +189,7 @@ class PreviewDialog(GuardedDialog):
         if plan is not None:
             yield from foot_lines(plan, yes=self._yes)
         if self._message:
-            yield (Span(self._message, "look"),)
+            yield (Span(self._message, "warning"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""

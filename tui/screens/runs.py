@@ -140,7 +140,7 @@ class RunsScreen(PanesScreen):
         elif self._of != run.id:
             lines = (_line("reading ..."),)
         elif self._output is None:
-            lines = (_line(self._unread, "look"),)
+            lines = (_line(self._unread, "warning"),)
         else:
             output = self._output
             is_cut = len(output.data) < output.end
@@ -232,7 +232,7 @@ class RunsScreen(PanesScreen):
         """Copy Inspect's exact command."""
         run = self.run_here
         if run is None or not run.command_line:
-            self.ui.say("There is nothing to copy here.", "look")
+            self.ui.say("There is nothing to copy here.", "warning")
         else:
             self._copy(shown(inspect_command(run), _COMMAND), "command", run)
 
@@ -240,21 +240,22 @@ class RunsScreen(PanesScreen):
         """Copy the command that launches the same spec."""
         run = self.run_here
         if run is None or not run.spec:
-            self.ui.say("The spec of this run is unknown.", "look")
+            self.ui.say("The spec of this run is unknown.", "warning")
         else:
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
         self.ui.copy(text, what)
         if not run.is_ours:
-            self.ui.say("Someone else wrote this command. Read it before you run it.", "look")
+            self.ui.say("Someone else wrote this command. Read it before you run it.", "warning")
 
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""
         run = self.run_here
         if run is None or not run.attach:
             self.ui.say(
-                "This run has no terminal to attach to: only the tmux engine provides one.", "look"
+                "This run has no terminal to attach to: only the tmux engine provides one.",
+                "warning",
             )
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)

@@ -100,7 +100,9 @@ class SampleScreen(PollingScreen):
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
-            self.ui.say("Text written by the agent is shown until you leave this sample.", "look")
+            self.ui.say(
+                "Text written by the agent is shown until you leave this sample.", "warning"
+            )
 
     def _steered(self) -> tuple[Process, str] | None:
         """Return the process of the sample and its task's name; None: it can't be steered."""
@@ -114,7 +116,7 @@ class SampleScreen(PollingScreen):
         """Open Inspect's client on this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "warning")
         elif self.controllers.terminals is None:
             self.action_copy_steer()
         else:
@@ -126,7 +128,7 @@ class SampleScreen(PollingScreen):
         """Copy the command that steers this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "warning")
         else:
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
             self.ui.copy(line, "command")
@@ -174,7 +176,7 @@ class SampleScreen(PollingScreen):
 
     def show_error(self, sentence: Shown) -> None:
         """Show in the current tab why it can't be read."""
-        line: list[TextLine] = [(Span(sentence, "look"),)]
+        line: list[TextLine] = [(Span(sentence, "warning"),)]
         if self.current == _SUMMARY:
             self._unread = ((), *line)
             self.renew()
@@ -210,6 +212,6 @@ class SampleScreen(PollingScreen):
 
     def _footer(self, words: str) -> tuple[Span, ...]:
         if self._content:
-            warning = Span(Shown("written by the agent: untrusted"), "look")
+            warning = Span(Shown("written by the agent: untrusted"), "warning")
             return (warning, Span(Shown(f" · {words}"), "dim"))
         return (Span(Shown("text withheld; ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))

@@ -181,7 +181,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         error = context.get("exception")
         if isinstance(error, BaseException):
             self.keep_report(error)
-            self.say(f"An internal task failed: {sentence_of(error)}", "look")
+            self.say(f"An internal task failed: {sentence_of(error)}", "warning")
 
     # Output
 
@@ -210,7 +210,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
 
     def say(self, sentence: str, tone: str = "plain") -> None:
         """Show a sentence for a few seconds at the edge of the screen."""
-        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
+        severity = {"warning": "warning", "error": "error"}.get(tone, "information")
         self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
 
     def keys_dropped(self) -> None:
@@ -218,7 +218,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         if not self._has_dropped_keys:
             self._has_dropped_keys = True
             self.set_timer(_FLOOD_NOTE_S, self._flood_over)
-            self.say("Too many keys at once: waiting keys were dropped.", "look")
+            self.say("Too many keys at once: waiting keys were dropped.", "warning")
 
     def _flood_over(self) -> None:
         self._has_dropped_keys = False
@@ -244,7 +244,9 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)
         if sequences is None:
-            self.say(f"The {what} is too long for the clipboard ({len(text)} characters).", "look")
+            self.say(
+                f"The {what} is too long for the clipboard ({len(text)} characters).", "warning"
+            )
             return
         for sequence in sequences:
             self.write(sequence)

@@ -44,18 +44,18 @@ def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
         yield words("container", f"{process.container.engine} {process.container.id}".strip())
         yield words("to watch it", process.container.advice, limit=400)
     elif not process.can_signal and not process.is_gone:
-        yield words("signals", process.signal_refusal, "look", limit=400)
+        yield words("signals", process.signal_refusal, "warning", limit=400)
     if process.is_stopped:
         yield words(
-            "stopped", f"by a signal; to continue it, run: kill -CONT {process.key.pid}", "look"
+            "stopped", f"by a signal; to continue it, run: kill -CONT {process.key.pid}", "warning"
         )
     for operation in process.operations or ():
         if operation.sample is None:
             yield fact("doing", operation_cell(operation, clock))
     if process.is_cut_off:
-        yield words("channel", _CUT_OFF, "look", limit=400)
+        yield words("channel", _CUT_OFF, "warning", limit=400)
     if process.trouble:
-        yield words("trouble", process.trouble, "look", limit=400)
+        yield words("trouble", process.trouble, "warning", limit=400)
     seconds = fmt.sane(running_for(line))
     yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
     yield words("command", command(process), limit=1_000)

@@ -55,18 +55,18 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
     yield fact("tokens", _tokens(line))
     yield fact("messages", count_cell(task.total_messages))
-    yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
-    yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
-    yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
+    yield fact("HTTP retries", count_cell(row.http_retries, "warning", zero="plain"))
+    yield fact("refusals", count_cell(row.refusals, "warning", zero="plain"))
+    yield fact("attempts", count_cell(row.attempts, "warning" if row.attempts > 1 else "plain"))
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
         again = "; evalroom tries again, r reads it now" if row.log_location else ""
-        yield words("log error", f"{task.log_problem}{again}", "look", limit=400)
+        yield words("log error", f"{task.log_problem}{again}", "warning", limit=400)
     if task.samples_error:
-        yield words("log samples", task.samples_error, "look", limit=400)
+        yield words("log samples", task.samples_error, "warning", limit=400)
     if task.trouble:
-        yield words("trouble", task.trouble, "look", limit=400)
+        yield words("trouble", task.trouble, "warning", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
     yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))
@@ -76,7 +76,7 @@ def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
     if line.task.has_polled_counts:
-        return (span_of(done, "dim"), span_of(" at the last poll", "look"))
+        return (span_of(done, "dim"), span_of(" at the last poll", "warning"))
     return (span_of(done),)
 
 
@@ -115,14 +115,14 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     """Yield why samples failed: each cause with its count and one sample that shows it."""
     task = line.task
     if task.header is not None and task.header.cause and task.is_over:
-        yield words("the log", task.header.cause, "hand", limit=400)
+        yield words("the log", task.header.cause, "error", limit=400)
     if task.state is TaskState.LOST and task.header is not None:
         python = line.process.python if line.process is not None else None
         inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
         data_dir = line.process.data_dir if line.process is not None else None
         yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
     for group in task.logged.errors if task.logged is not None else ():
-        yield words("", error_group_line(group), "hand", limit=400)
+        yield words("", error_group_line(group), "error", limit=400)
 
 
 def _durations(line: TaskLine) -> Iterator[Fact]:
@@ -150,7 +150,7 @@ def _score(line: TaskLine) -> Iterator[Fact]:
 
 
 def _metrics(metrics: tuple[Metric, ...], scored: tuple[int, int] | None = None) -> Iterator[Fact]:
-    over = () if scored is None else (span_of(f" over {scored[0]} of {scored[1]}", "look"),)
+    over = () if scored is None else (span_of(f" over {scored[0]} of {scored[1]}", "warning"),)
     for metric in metrics[:_SHOWN_METRICS]:
         name = metric.name if metric.scorer == metric.name else f"{metric.scorer} {metric.name}"
         yield fact(name, (span_of(fmt.score(metric.value, metric.stderr)), *over))

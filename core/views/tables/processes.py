@@ -30,9 +30,9 @@ class ProcessLine:
 _STATES: dict[ProcessState, tuple[GlyphName, Tone]] = {
     ProcessState.STARTING: ("wait", "plain"),
     ProcessState.LIVE: ("run", "good"),
-    ProcessState.BUSY: ("run", "look"),
-    ProcessState.STARVED: ("starved", "hand"),
-    ProcessState.HEADLESS: ("starved", "hand"),
+    ProcessState.BUSY: ("run", "warning"),
+    ProcessState.STARVED: ("starved", "error"),
+    ProcessState.HEADLESS: ("starved", "error"),
     ProcessState.OPTED_OUT: ("unknown", "dim"),
     ProcessState.PARKED: ("parked", "plain"),
     ProcessState.CONTAINED: ("unknown", "dim"),
@@ -72,10 +72,10 @@ def process_words(line: ProcessLine) -> Cell:
         lasted = line.now - process.since if started is None else started
         spans.append(span_of(f" {fmt.age(lasted)}", "dim"))
     if process.paused or process.paused_now:
-        spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "look"))
+        spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "warning"))
     if process.paused_models:
         models = ", ".join(process.paused_models[:3])
-        spans.append(span_of(f" paused models: {models}", "look"))
+        spans.append(span_of(f" paused models: {models}", "warning"))
     return tuple(spans)
 
 
@@ -166,7 +166,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "trouble",
-            lambda line: text_cell(line.process.trouble, "look"),
+            lambda line: text_cell(line.process.trouble, "warning"),
             lambda line: line.process.trouble,
             width=8,
             grow=1,

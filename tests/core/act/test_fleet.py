@@ -122,9 +122,11 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
         assert first.task()["paused"] is None
     async with acting_over(evals, two) as acted:
         tasks = tuple(acted.watched.fleet.tasks)
-        heard: list[PlanningProgress] = []
-        plan = await acted.acting.plan("drain", Action(verb=Verb.DRAIN), tasks, tell=heard.append)
-        assert heard == [PlanningProgress(1, 2), PlanningProgress(2, 2)]
+        received: list[PlanningProgress] = []
+        plan = await acted.acting.plan(
+            "drain", Action(verb=Verb.DRAIN), tasks, on_progress=received.append
+        )
+        assert received == [PlanningProgress(1, 2), PlanningProgress(2, 2)]
         assert not acted.sent
         assert plan.words == "drain 2"
         assert blast_radius(plan) == "affects 2 machines, 2 processes, 2 tasks"

@@ -16,7 +16,7 @@ from core.events import Event, TimePassed
 from core.ids import ProcessKey
 from core.model.machine import LinkState
 from core.model.task import TaskState
-from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
+from core.ports import EventStore, FleetUpdate, Received, Room, SignIn
 from tests.support.connections import FakeConnection, down, logs, reply, up
 from tests.support.desks import (
     KEY,
@@ -120,17 +120,17 @@ async def test_who_unsubscribed_sees_no_more() -> None:
 
 async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> None:
     path = tmp_path / "room.jsonl"
-    heard = list[Event]()
+    received = list[Event]()
     with Recorder(path) as recorder:
         desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=recorder)
-        end = desk.listen(heard.append)
+        end = desk.listen(received.append)
         async with running(desk):
             await until(lambda: desk.fleet.processes)
             desk.post(tasks_seen(task_row()))
             await until(lambda: desk.fleet.tasks)
         end()
-    assert heard == [up(H1), process_seen(), tasks_seen(task_row())]
-    assert list(read_recording(path)) == [named(), *heard]
+    assert received == [up(H1), process_seen(), tasks_seen(task_row())]
+    assert list(read_recording(path)) == [named(), *received]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -177,9 +177,9 @@ async def test_a_large_frame_is_decoded_beside_the_loop(monkeypatch: pytest.Monk
     threads = list[threading.Thread]()
 
     class Slow(FakeObserver):
-        def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+        def events_of(self, received: Received, at: float) -> tuple[Event, ...]:
             threads.append(threading.current_thread())
-            return super().hear(heard, at)
+            return super().events_of(received, at)
 
     connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
     monkeypatch.setattr("core.desk.desk.Observer", Slow)
@@ -244,10 +244,10 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
-        heard = list[Event]()
-        desk.listen(heard.append)
+        received = list[Event]()
+        desk.listen(received.append)
         desk.post(TimePassed(at=NOW))
-        await until(lambda: heard)
+        await until(lambda: received)
         assert not poll.done()
         connection.say(told(tasks_seen(task_row())))
         assert await poll

@@ -193,7 +193,7 @@ async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -
     desk = desk_of(connection, clock=clock)
     reads = list[int]()
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         if isinstance(event, LogUnreadable):
             reads.append(len(connection.requests))
 
@@ -202,7 +202,7 @@ async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -
         connection.say(up(H1))
         return bool(desk.fleet.tasks) and desk.fleet.tasks[KEY].is_over
 
-    desk.listen(hear)
+    desk.listen(receive)
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         await until(is_over)

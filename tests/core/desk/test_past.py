@@ -76,7 +76,7 @@ def test_processes_that_ended_long_ago_were_dismissed_or_have_no_machine_stay_aw
 
 
 def test_findings_come_back_but_open_ones_about_nothing_and_those_about_evalroom() -> None:
-    one = Finding(id="a", kind="lost", tone="hand", opened_at=NOW, machine=H1, text="lost")
+    one = Finding(id="a", kind="lost", tone="error", opened_at=NOW, machine=H1, text="lost")
     findings = (
         replace(one, closed_at=NOW, task=task_key()),
         replace(one, id="b", process=process_key(pid=9)),

@@ -131,7 +131,7 @@ def test_scores_limits_and_interrupts_of_samples() -> None:
     assert (text(rows[1], "score"), tone(rows[1], "score")) == ("C", "good")
     assert text(rows[2], "score") == "a .50 · b {…}"
     assert text(rows[3], "limit") == "hit operator"
-    assert (text(rows[4], "limit"), tone(rows[4], "limit")) == ("tokens 48k/50k", "look")
+    assert (text(rows[4], "limit"), tone(rows[4], "limit")) == ("tokens 48k/50k", "warning")
     assert text(rows[5], "status") == "stopping: score"
     assert text(rows[6], "status") == "cancelling"
 

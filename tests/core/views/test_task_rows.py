@@ -168,14 +168,14 @@ def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
     fleet = fleet_after(link(LinkState.DOWN, at=NOW + 5), fleet=fleet_of_tasks(task_row(done=5)))
     [row] = tasks_table(fleet, NOW + 125).rows
     assert (text(row, "sign"), text(row, "age"), row.tone) == ("?", "2m", "dim")
-    assert tone(row, "age") == "look"
+    assert tone(row, "age") == "warning"
     assert text(row, "done") == "5/100"
 
 
 def test_a_task_of_a_process_that_does_not_answer_wants_a_hand() -> None:
     fleet = fleet_after(process_seen(state=ProcessState.STARVED), fleet=fleet_of_tasks(task_row()))
     [row] = tasks_table(fleet, NOW).rows
-    assert (text(row, "sign"), tone(row, "sign")) == ("▲", "hand")
+    assert (text(row, "sign"), tone(row, "sign")) == ("▲", "error")
 
 
 def test_an_empty_table_says_why() -> None:

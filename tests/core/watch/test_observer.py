@@ -51,22 +51,22 @@ class Watched:
         self.now = NOW
         self.set: dict[str, Mapping[str, Any]] = {}
 
-    def hear(self, kind: str, body: object = None, **head: Any) -> list[Event]:
+    def receive(self, kind: str, body: object = None, **head: Any) -> list[Event]:
         """The events of a frame, without the link's."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        events = self.observer.hear(Frame(kind, {"at": self.now, **head}, raw), self.now)
+        events = self.observer.events_of(Frame(kind, {"at": self.now, **head}, raw), self.now)
         for event in events:
             self.fleet = fold(self.fleet, event)
         return [event for event in events if not isinstance(event, LinkHeard)]
 
     def hello(self) -> list[Event]:
         self.set = {}
-        return self.hear("hello", host="h", python="3.8.1", platform="Linux", user="op", pid=1)
+        return self.receive("hello", host="h", python="3.8.1", platform="Linux", user="op", pid=1)
 
     def processes(self, *rows: Mapping[str, Any]) -> list[Event]:
         base = {"pid": 7, "start": "b:1", "socket_path": "/s", "api_version": 8, "alive": True,
                 "channel": "ok", "waiting_since": None}  # fmt: skip
-        return self.hear("processes", [{**base, **row} for row in rows])
+        return self.receive("processes", [{**base, **row} for row in rows])
 
     def steer(self, focus: TaskKey | None = None) -> list[Frame]:
         frames = list(self.observer.frames(self.fleet, focus, self.now))
@@ -85,11 +85,11 @@ class Watched:
 
     def answer(self, sign: str, body: object, **head: Any) -> list[Event]:
         place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
-        return self.hear("answer", body, **place, **{"status": 200, "took": 0.01, **head})
+        return self.receive("answer", body, **place, **{"status": 200, "took": 0.01, **head})
 
     def trouble(self, sign: str, error: str) -> list[Event]:
         place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
-        return self.hear("trouble", **place, error=error)
+        return self.receive("trouble", **place, error=error)
 
     def samples(self, *rows: tuple[int, str], sign: str = "s/", **more: Any) -> list[Event]:
         envelope = {
@@ -123,21 +123,23 @@ def states(events: list[Event]) -> list[ProcessState]:
 def test_a_changed_link_is_reported_at_once_and_its_frames_once_in_three() -> None:
     observer = Observer(H1, WatchConfig())
     change = LinkChanged(at=NOW, machine=H1, state=LinkState.UP)
-    assert observer.hear(change, NOW) == (change,)
-    heard = [
+    assert observer.events_of(change, NOW) == (change,)
+    received = [
         event
         for tenth in range(91)
-        for event in observer.hear(Frame("beat", {"at": NOW}), NOW + tenth / 10)
+        for event in observer.events_of(Frame("beat", {"at": NOW}), NOW + tenth / 10)
     ]
-    assert 2 <= len(heard) <= 3
-    assert all(isinstance(event, LinkHeard) for event in heard)
+    assert 2 <= len(received) <= 3
+    assert all(isinstance(event, LinkHeard) for event in received)
 
 
 def test_a_probe_that_says_hello_is_reported_with_its_clock() -> None:
     watched = Watched()
     frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4, "read_only": True})
     (event,) = [
-        event for event in watched.observer.hear(frame, NOW) if isinstance(event, ProbeAnswered)
+        event
+        for event in watched.observer.events_of(frame, NOW)
+        if isinstance(event, ProbeAnswered)
     ]
     assert event.probe.clock_offset == 90.0
     assert event.probe.read_only
@@ -155,10 +157,10 @@ def test_a_new_probe_gets_everything_again(watched: Watched) -> None:
 
 def test_facts_are_read_and_unreadable_ones_change_nothing() -> None:
     watched = Watched()
-    (event,) = watched.hear("facts", {"at": NOW, "cpus": 8, "load": [1, 2, 3], "brand_new": 1})
+    (event,) = watched.receive("facts", {"at": NOW, "cpus": 8, "load": [1, 2, 3], "brand_new": 1})
     assert isinstance(event, MachineRead)
     assert event.facts.cpus == 8
-    assert watched.hear("facts", b"<html>") == []
+    assert watched.receive("facts", b"<html>") == []
 
 
 # -- processes
@@ -187,7 +189,7 @@ def test_silence_is_busy_and_then_starved_and_an_answer_ends_it(watched: Watched
     told = list[ProcessState]()
     for _ in range(12):
         watched.now += 1.0
-        told += states(watched.hear("beat"))
+        told += states(watched.receive("beat"))
     assert told == [ProcessState.BUSY, ProcessState.STARVED]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
@@ -196,7 +198,7 @@ def test_a_living_process_without_its_server_is_headless_after_a_moment(watched:
     watched.processes({"channel": "refused"})
     assert watched.fleet.processes[KEY].state is ProcessState.LIVE
     watched.now += 6.0
-    assert states(watched.hear("beat")) == [ProcessState.HEADLESS]
+    assert states(watched.receive("beat")) == [ProcessState.HEADLESS]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 
@@ -326,7 +328,7 @@ def test_a_new_attempt_is_polled_instead_of_the_old_one(watched: Watched) -> Non
 
 def test_an_answer_to_a_poll_that_was_ended_says_nothing(watched: Watched) -> None:
     place = {"pid": 7, "start": "b:1", "name": "s/old", "status": 200}
-    assert watched.hear("answer", {"samples": []}, **place) == []
+    assert watched.receive("answer", {"samples": []}, **place) == []
 
 
 def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
@@ -370,7 +372,7 @@ def test_polls_without_a_change_keep_rows_fresh(watched: Watched) -> None:
     polls = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
     others = [[7, "b:1", "unknown", 1, 1], "no poll", [1]]
     others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
-    (event,) = watched.hear("beat", polls=[*others, *polls])
+    (event,) = watched.receive("beat", polls=[*others, *polls])
     assert isinstance(event, ReadsUnchanged)
     task = watched.fleet.tasks[TASK]
     assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)
@@ -394,7 +396,7 @@ def test_a_clock_that_was_set_is_noticed_by_two_beats_and_a_late_beat_is_not() -
     def beat(offset: float) -> list[float]:
         watched.now += 5.0
         beat_at = Frame("beat", {"at": watched.now + offset})
-        events = watched.observer.hear(beat_at, watched.now)
+        events = watched.observer.events_of(beat_at, watched.now)
         return [event.offset for event in events if isinstance(event, ClockMoved)]
 
     assert beat(0.3) == beat(-40.0) == beat(0.1) == []  # one came late
@@ -421,5 +423,5 @@ def test_no_frame_breaks_the_observer(heads: list[tuple[str, dict[str, Any], byt
     watched.processes({})
     watched.steer()
     for kind, head, body in heads:
-        watched.hear(kind, body, **{"at": NOW, **head})
+        watched.receive(kind, body, **{"at": NOW, **head})
         watched.steer()

@@ -94,7 +94,7 @@ class FarSide:
             Frame("facts", {"at": now, "id": None}, json.dumps(_facts(self.name, now)).encode()),
         ]
 
-    def hear(self, frame: Frame, now: float) -> list[Frame]:
+    def answers_to(self, frame: Frame, now: float) -> list[Frame]:
         """Take one frame of the desk's; return what is answered at once."""
         head = frame.head
         match frame.kind:
@@ -270,7 +270,7 @@ async def serve(path: str, settings: Settings) -> None:
                 now = time.time() + settings.offset
                 for frame in splitter.feed(data or b""):
                     started = True
-                    writer.writelines(encode(f) for f in side.hear(frame, now))
+                    writer.writelines(encode(f) for f in side.answers_to(frame, now))
                 if started:
                     writer.writelines(encode(f) for f in side.tick(now))
                     await writer.drain()
