@@ -49,7 +49,7 @@ def judge_operations(after: Fleet, key: ProcessKey, at: float) -> Iterable[Findi
             yield Finding(
                 id=f"{identity}{at:.3f}",
                 kind="command",
-                tone="look",
+                tone="warning",
                 opened_at=at,
                 machine=key.machine,
                 process=key,

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from core.model.sample import SampleId
 
-AGENT_WORDS = "..."
-"""Stands for the rest of a command: an agent may have written it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:

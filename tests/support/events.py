@@ -22,6 +22,7 @@ from core.model.machine import (
     ProbeFound,
     ToolState,
 )
+from core.model.operation import Operation
 from core.model.order import Instance, Order, OrderState
 from core.model.process import ProcessState
 from core.model.run import Run, RunLog, RunState
@@ -321,6 +322,19 @@ def runs_of(names: list[MachineName]) -> st.SearchStrategy[Run]:
     )
 
 
+def _operations() -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        action=st.sampled_from(["Subprocess", "Model", "Tool Call"]) | texts,
+        what=texts,
+        words=texts,
+        since=numbers,
+        task=texts,
+        sample=maybe(st.tuples(whole | texts, whole)),
+        count=whole,
+    )
+
+
 def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchStrategy[Any]]:
     machine = st.sampled_from(names)
     process, task = process_keys(names), task_keys(names)
@@ -392,6 +406,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "samples": tuples(st.tuples(task, numbers)),
         },
         ev.ReadFailed: {"process": process, "what": texts, "reason": texts},
+        ev.OperationsSeen: {"process": process, "operations": tuples(_operations())},
         ev.LogRead: {
             "task": task,
             "header": st.builds(

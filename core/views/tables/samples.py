@@ -76,7 +76,7 @@ def operation_cell(operation: Operation, clock: float | None) -> Cell:
     if clock is not None:
         lasted = max(0.0, clock - operation.since)
         is_long = operation.is_command and lasted >= LONG_COMMAND_S
-        spans.append(span_of(f" {fmt.duration(lasted)}", "look" if is_long else "dim"))
+        spans.append(span_of(f" {fmt.duration(lasted)}", "warning" if is_long else "dim"))
     return tuple(spans)
 
 

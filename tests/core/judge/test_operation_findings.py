@@ -1,7 +1,6 @@
 """Findings about commands that run for long, by the traces of their evals."""
 
 from dataclasses import replace
-from typing import Any
 
 from core.events import OperationsSeen, TimePassed
 from core.fleet import Fleet
@@ -38,11 +37,10 @@ def seen(*operations: Operation, at: float = NOW) -> OperationsSeen:
     return OperationsSeen(at=at, process=process_key(), operations=operations)
 
 
-def watched(*operations: Operation, **more: Any) -> Fleet:
+def watched(*operations: Operation) -> Fleet:
     """Return a fleet with a task of two running samples, after its trace was read."""
     running = [replace(sample(n), started_at=NOW - 800, activity=None) for n in (1, 2)]
-    rows = [task_row(**more), *([task_row(task_id="t2")] if more.pop("twice", False) else [])]
-    events = (named(), link(), process_seen(), tasks_seen(*rows), samples_seen(*running))
+    events = (named(), link(), process_seen(), tasks_seen(task_row()), samples_seen(*running))
     return judged_after(*events, seen(*operations))
 
 
@@ -53,7 +51,7 @@ def commands(fleet: Fleet) -> list[Finding]:
 def test_a_command_that_runs_for_long_is_a_finding_about_its_sample() -> None:
     [found] = commands(watched(HANGS))
     assert found.text.startswith("docker exec (sleep 1000) of sample 1/1 has run for over 10m.")
-    assert (found.task, found.tone) == (task_key(), "look")
+    assert (found.task, found.tone) == (task_key(), "warning")
     assert found.sample is not None
     assert found.sample.sample_id == 1
 

@@ -130,6 +130,7 @@ _ORDER = (
     "TasksSeen",
     "ScoreSeen",
     "SamplesSeen",
+    "OperationsSeen",
     "ReadFailed",
     "LinkChanged",
     "LogUnreadable",
