@@ -34,7 +34,7 @@ from core.events import (
     TimePassed,
 )
 from core.ids import ProcessKey, TaskKey
-from core.model.log_summary import Metric
+from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
 from core.model.sample import Sample
 from core.model.task import TaskRow
@@ -216,11 +216,11 @@ def log_words(event: LogRead) -> str:
         outcomes = (
             (counts.errored, "errored"),
             (counts.cancelled, "cancelled"),
-            (counts.abandoned, "abandoned"),
+            (counts.abandoned, missing_word(event.header.status)),
         )
         parts += [f"{number} {word}" for number, word in outcomes if number]
     details = f": {', '.join(parts)}" if parts else ""
-    status = event.header.status
+    status = event.header.outcome
     if status == "started":
         return f"has a log that says started{details}"
     return f"ended as {shown(status)}{details}"

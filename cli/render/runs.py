@@ -118,7 +118,7 @@ def run_lines(run: Run) -> Iterator[str]:
             yield f"    {label:<9} {shown(text, 20_000)}"
     for log in run.logs:
         scores = ", ".join(score_words(log.metrics))
-        parts = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        parts = (shown(log.outcome), _samples(log), scores, shown(log.location, 500))
         yield f"    {'log':<9} {'  '.join(each for each in parts if each)}"
     yield from why_lines(run)
 

@@ -94,12 +94,12 @@ def _buffer(row: JsonObject) -> LogBuffer | None:
 
 def log_samples(row: JsonObject) -> LogSamples:
     """Decode the samples of a log; rows that are not samples are left out."""
-    told = inner(row, "counts")
+    counts = inner(row, "counts")
     completed, errored, cancelled, scored = (
-        max(0, count(told, name) or 0) for name in ("completed", "errored", "cancelled", "scored")
+        max(0, count(counts, name) or 0) for name in ("completed", "errored", "cancelled", "scored")
     )
     logged = completed + errored + cancelled
-    total = max(count(told, "total") or 0, logged)
+    total = max(count(counts, "total") or 0, logged)
     rows = tuple(_rows(row))
     return LogSamples(
         counts=LogCounts(
@@ -113,7 +113,7 @@ def log_samples(row: JsonObject) -> LogSamples:
         errors=grouped(_errors(row)),
         rows=rows,
         cut=max(0, logged - len(rows)),
-        messages=count(told, "messages"),
+        messages=count(counts, "messages"),
     )
 
 
@@ -131,8 +131,8 @@ def _errors(row: JsonObject) -> list[tuple[str, int, SampleId]]:
     found: list[tuple[str, int, SampleId]] = []
     for each in items(row, "errors"):
         match each:
-            case [str(told), int(number), str() | int() as sample_id, int(epoch)]:
-                found.append((told, max(1, number), (sample_id, epoch)))
+            case [str(cause), int(number), str() | int() as sample_id, int(epoch)]:
+                found.append((cause, max(1, number), (sample_id, epoch)))
             case _:
                 continue
     return found

@@ -37,7 +37,7 @@ def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
     if not ended:
         return TaskState.RUNNING
     if task.header is not None:
-        proved = _PROVED.get(task.header.status)
+        proved = _PROVED.get(task.header.outcome)
         if proved is not None:
             return proved
         if not gone:

@@ -113,7 +113,7 @@ def _how(task: Task) -> str:
     parts = (
         (samples.errored, f"errored{_main_cause(task)}"),
         (samples.cancelled, "cancelled"),
-        (samples.abandoned, "abandoned"),
+        (samples.abandoned, task.missing_word),
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
     if task.has_polled_counts:

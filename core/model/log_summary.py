@@ -4,6 +4,11 @@ from dataclasses import dataclass
 
 from core.model.sample import Sample, SampleId
 
+_CANCELS = frozenset(
+    f"TerminateTaskError: Task cancelled by user ({how})" for how in ("abort", "retry")
+)
+"""The causes in the logs of tasks that an operator cancelled, in Inspect's words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
@@ -78,6 +83,33 @@ class LogHeader:
         """Whether the eval has written its end into the log."""
         return self.status in {"success", "error", "cancelled"}
 
+    @property
+    def outcome(self) -> str:
+        """How the eval ended: its status, or `cancelled` where an operator's cancel ended it."""
+        return log_outcome(self.status, self.cause)
+
+
+def log_outcome(status: str, cause: str) -> str:
+    """Return how the eval of a log ended.
+
+    Inspect writes the status `error` for a task that an operator cancelled, and says so only in
+    the log's error.
+
+    Args:
+        status: The status of the log.
+        cause: The cause of the log's own error; empty: it has none.
+    """
+    return "cancelled" if status == "error" and cause in _CANCELS else status
+
+
+def missing_word(status: str) -> str:
+    """Return the word for planned samples that are not in a log with this status.
+
+    A drain or an end abandons the samples that have not started. An eval that was killed did not
+    write those that were running, and its buffer may still hold them.
+    """
+    return "not in the log" if status == "started" else "abandoned"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCounts:
@@ -88,8 +120,8 @@ class LogCounts:
         completed: Samples that ended without an error, those that a limit ended included.
         errored: Samples that an error ended.
         cancelled: Samples that were cancelled while they ran.
-        abandoned: Planned samples that are not in the log: the eval ended, or was drained, before
-            they started or before they were written.
+        abandoned: Planned samples that are not in the log: the eval ended, was drained, or was
+            killed before they started or before they were written (see `missing_word`).
         scored: Samples that have a score.
     """
 

@@ -124,7 +124,7 @@ class Process:
         return self.state is ProcessState.GONE
 
     @property
-    def is_resting(self) -> bool:
+    def is_over(self) -> bool:
         """Whether its evals are over: it is parked, or gone."""
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
 

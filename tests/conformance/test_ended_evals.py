@@ -116,6 +116,22 @@ async def test_drained_and_cancelled_samples_are_neither_done_nor_errored(
     assert "over 1 of 12" in words[0]
 
 
+async def test_a_task_that_was_cancelled_by_an_order_has_not_failed(evals: Evals) -> None:
+    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    async with watching_eval(one) as watched:
+        await asyncio.to_thread(
+            one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
+        )
+        [running] = await watched.until(lambda: watched.tasks(one), "the task is listed")
+        one.post(f"/tasks/{running.row.task_id}/cancel")
+        [task] = await ended(watched, one, 1)
+    assert task.header is not None
+    assert (task.state, task.header.status) == (TaskState.CANCELLED, "error")
+    [finding] = [each for each in watched.fleet.findings if each.kind == "finished"]
+    assert (finding.tone, finding.is_kept) == ("warning", False)
+    assert finding.text.startswith("Cancelled: ")
+
+
 async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
     evals: Evals,
 ) -> None:

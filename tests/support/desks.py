@@ -63,7 +63,7 @@ class FakeObserver:
         return (Frame("watch", {"focus": focus}),)
 
 
-def told(*events: Event, body: bytes = b"") -> Frame:
+def frame_of(*events: Event, body: bytes = b"") -> Frame:
     return Frame("events", {"events": events}, body)
 
 

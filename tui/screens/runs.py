@@ -31,8 +31,8 @@ from tui.panes.table import TablePane
 from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi
 
-_REST_S = 0.4
-"""The cursor rests on a run for this long before the run's output is read."""
+_SETTLE_S = 0.4
+"""The cursor stays on a run for this long before the run's output is read."""
 _READ_EVERY_S = 3.0
 """How often the output of a running run is read."""
 _COMMAND = 16_000
@@ -119,7 +119,7 @@ class RunsScreen(PanesScreen):
                 await asyncio.wait_for(self._wake.wait(), wait)
             except TimeoutError:
                 continue
-            await asyncio.sleep(_REST_S)  # the cursor may move on
+            await asyncio.sleep(_SETTLE_S)  # the cursor may move on
 
     def _take_output(self, run: Run, output: OutputChunk | None, unread: Shown = _NOTHING) -> None:
         here = self.run_here

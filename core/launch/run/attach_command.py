@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from core.config.model import MachineConfig
-from core.quoting import command_line, quoted
+from core.quoting import command_line, quoted, ssh_config_word
 
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 """The system's files of host keys, which ssh reads by default."""
@@ -54,7 +54,7 @@ def terminal_command(
 def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
     """Return the ssh command for a machine whose link uses asyncssh."""
     files = [*known_hosts, *([machine.known_hosts] if machine.known_hosts else [])]
-    listed = " ".join(f'"{each}"' for each in (*KNOWN_HOSTS, *files))
+    listed = " ".join(ssh_config_word(each) for each in (*KNOWN_HOSTS, *files))
     return (
         "ssh",
         *_SSH_WITH_TERMINAL,

@@ -106,7 +106,7 @@ _FIRST: Mapping[RunState, Sequence[str]] = {
 def _recovery(run: Run) -> Iterator[Fact]:
     by, cut, _ = run.command_line.partition(" eval-set ")
     for log in run.logs if run.state is RunState.LOST else ():
-        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location)
+        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location, run.data_dir)
 
 
 def _first(run: Run) -> Iterator[Fact]:
@@ -120,7 +120,7 @@ def _first(run: Run) -> Iterator[Fact]:
         for log in run.logs:
             if log.status == "success":
                 continue
-            yield words("", f"{log.task or 'its task'} ended with {log.status}", "warning", _LONG)
+            yield words("", f"{log.task or 'its task'} ended with {log.outcome}", "warning", _LONG)
             for line in error_group_lines(log):
                 yield words("", line, "warning", _LONG)
             command = why_command(run, log)
@@ -158,9 +158,9 @@ def _logs(run: Run) -> Iterator[Fact]:
     for log in run.logs:
         done, of = log.completed_samples, log.total_samples
         samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
-        tone = _STATUSES.get(log.status, "warning")
+        tone = _STATUSES.get(log.outcome, "warning")
         yield words("log", log.task or run.task, "strong")
-        yield fact("", (Span(shown(log.status), tone), span_of(samples, "dim")))
+        yield fact("", (Span(shown(log.outcome), tone), span_of(samples, "dim")))
         found = scores(log)
         if found:
             yield fact("", found)

@@ -6,10 +6,10 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
-from core.model.log_summary import Metric
+from core.model.log_summary import LogHeader, Metric
 from core.model.task import TaskState
 from core.quoting import plain_word
-from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
+from core.views.cells import UNKNOWN, Bar, Cell, Tone, count_cell, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
@@ -100,7 +100,7 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
         ("queued", counts.queued),
         ("pending", counts.pending),
         ("cancelled", counts.cancelled),
-        ("abandoned", counts.abandoned),
+        (line.task.missing_word, counts.abandoned),
     ):
         if not number:
             continue
@@ -115,7 +115,8 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     """Yield why samples failed: each cause with its count and one sample that shows it."""
     task = line.task
     if task.header is not None and task.header.cause and task.is_over:
-        yield words("the log", task.header.cause, "error", limit=400)
+        tone: Tone = "warning" if task.state is TaskState.CANCELLED else "error"
+        yield words("the log", task.header.cause, tone, limit=400)
     if task.state is TaskState.LOST and task.header is not None:
         python = line.process.python if line.process is not None else None
         inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
@@ -137,7 +138,7 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
 def _score(line: TaskLine) -> Iterator[Fact]:
     header = line.task.header
     if header is not None and line.task.is_over:
-        yield words("log says", header.status, "strong")
+        yield words("log says", _status(header), "strong")
         if line.task.logged is not None:
             counts = line.task.logged.counts
             yield fact("scored", _of(counts.scored, counts.total))
@@ -147,6 +148,13 @@ def _score(line: TaskLine) -> Iterator[Fact]:
     elif line.task.interim:
         yield words("so far", "of the samples scored so far", "dim")
         yield from _metrics(line.task.interim)
+
+
+def _status(header: LogHeader) -> str:
+    """Return the status of a log, with the outcome that its error shows where they differ."""
+    if header.outcome == header.status:
+        return header.status
+    return f"{header.status}, because an operator cancelled the task"
 
 
 def _metrics(metrics: tuple[Metric, ...], scored: tuple[int, int] | None = None) -> Iterator[Fact]:

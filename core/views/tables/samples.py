@@ -319,7 +319,7 @@ def counts_line(line: TaskLine) -> str:
         (counts.queued, "queued"),
         (counts.pending, "pending"),
         (counts.cancelled, "cancelled"),
-        (counts.abandoned, "abandoned"),
+        (counts.abandoned, line.task.missing_word),
     )
     words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
     if line.task.samples_cut:

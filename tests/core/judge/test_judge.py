@@ -232,7 +232,7 @@ def test_an_error_and_a_loss_stay_open_until_they_are_acknowledged() -> None:
         process_seen(started_at=NOW - 9_000), tasks_seen(task_row(status="error")),
         log_read("error"), fleet=seen,
     )  # fmt: skip
-    assert not any(each.waits for each in again.findings), "what was seen is not told again"
+    assert not any(each.waits for each in again.findings), "acknowledged: it stays closed"
 
 
 def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:

@@ -87,9 +87,9 @@ def test_durations_stand_still_from_the_end_of_the_process_on() -> None:
     for now in (NOW + 20, NOW + 5_000):
         row = samples_table(fleet, task_key(), now).rows[0]
         assert (text(row, "doing"), text(row, "status")) == ("generating 0:30", "was running")
-        told = page_text(sample_page(fleet, row.key, now))
-        assert "status: was running\nactivity: generating 0:30\n" in told
-        assert f"last active: {text(row, 'last')} ago" in told
+        found = page_text(sample_page(fleet, row.key, now))
+        assert "status: was running\nactivity: generating 0:30\n" in found
+        assert f"last active: {text(row, 'last')} ago" in found
 
 
 def test_a_page_of_a_sample_says_of_which_task_and_machine() -> None:

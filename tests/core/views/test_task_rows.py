@@ -13,6 +13,7 @@ from tests.support.fleets import (
     NOW,
     fleet_after,
     fleet_of_tasks,
+    judged_after,
     link,
     log_read,
     logged,
@@ -149,6 +150,17 @@ def test_samples_that_a_drain_abandoned_are_not_errored() -> None:
     [row] = tasks_table(fleet, NOW).rows
     assert (text(row, "done"), text(row, "err")) == ("8/30", "0")
     assert samples_table(fleet, task_key(), NOW).footer == "8 done · 22 abandoned"
+
+
+def test_samples_that_a_killed_eval_did_not_write_are_not_in_the_log() -> None:
+    fleet = judged_after(
+        process_gone(),
+        log_read("started", samples=logged(total=30, completed=8, abandoned=22, scored=8)),
+        fleet=fleet_of_tasks(task_row(done=8, total=30)),
+    )
+    assert samples_table(fleet, task_key(), NOW).footer == "8 done · 22 not in the log"
+    [lost] = [each for each in fleet.findings if each.kind == "lost"]
+    assert "8 of 30 samples done, 22 not in the log" in lost.text
 
 
 def test_a_page_says_why_samples_failed() -> None:

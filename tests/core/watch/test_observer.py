@@ -187,11 +187,11 @@ def test_silence_is_busy_and_then_starved_and_an_answer_ends_it(watched: Watched
     assert states(watched.processes({"channel": "waiting", "waiting_since": asked})) == [
         ProcessState.LIVE
     ]
-    told = list[ProcessState]()
+    seen = list[ProcessState]()
     for _ in range(12):
         watched.now += 1.0
-        told += states(watched.receive("beat"))
-    assert told == [ProcessState.BUSY, ProcessState.STARVED]
+        seen += states(watched.receive("beat"))
+    assert seen == [ProcessState.BUSY, ProcessState.STARVED]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 

@@ -49,9 +49,9 @@ def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended:
     (gpus.folder / "run.json").write_text('{"operator": "Ada"}' + " " * 9000)
     ended.append(first := gpus.ran(1))
     assert (first.status, first.given) == (0, "0")
-    said = gpus.said("GPU-aa")
-    assert (said["run"], said["operator"], said["gpu"]) == (RUN, "Ada", 0)
-    assert list(said["pids"]) == [str(first.pid)]
+    holder = gpus.held_by("GPU-aa")
+    assert (holder["run"], holder["operator"], holder["gpu"]) == (RUN, "Ada", 0)
+    assert list(holder["pids"]) == [str(first.pid)]
     ended.append(second := gpus.ran(1, run=OTHER))
     assert second.given == "1"
     third = gpus.ran(1)
@@ -62,7 +62,7 @@ def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended:
     )
     first.end()
     wait_until(lambda: gpus.is_unlocked("GPU-aa"), "the GPU is given back")
-    assert not gpus.said("GPU-aa")
+    assert not gpus.held_by("GPU-aa")
     ended.append(again := gpus.ran(1))
     assert again.given == "0"
 
@@ -167,7 +167,7 @@ def test_a_command_that_stays_inherits_the_locks(gpus: Gpus) -> None:
     child = gpus.start(gpus.words(1, way="become", command=("sleep", "600")))
     try:
         wait_until(lambda: words_of(child.pid) == ["sleep", "600"], "it becomes the command")
-        assert list(gpus.said("GPU-aa")["pids"]) == [str(child.pid)]
+        assert list(gpus.held_by("GPU-aa")["pids"]) == [str(child.pid)]
         assert gpus.ran(2).status == EXIT_NO_GPUS
     finally:
         child.kill()
@@ -309,7 +309,7 @@ def test_a_real_eval_gets_its_gpus_and_its_secret_and_its_holder_neither(gpus: G
         variables = environ_of(holder)
         assert "EVALROOM_RUN" not in variables
         assert SECRET not in variables.values()
-        assert list(gpus.said("GPU-aa")["pids"]) == [str(pid)]
+        assert list(gpus.held_by("GPU-aa")["pids"]) == [str(pid)]
         refused = home.start(plan(spec("gpus = 2"), machine=machine), env={"PATH": gpus.path})
         assert refused.returncode == EXIT_NO_GPUS
         assert (

@@ -38,8 +38,6 @@ BUSY = "GPU-aa, 4242\n"
         (BUSY, INFOROM, 14, "1"),
         (BUSY, "", 14, "1"),
         ("GPU-aa, [Not Found]\n", INFOROM, 14, "1"),
-        ("", INFOROM, 14, "0"),
-        ("", "Unable to determine the device handle for GPU 0000:B1:00.0: GPU is lost.\n", 15, "0"),
         ("No running processes found\n", "", 0, "0"),
     ],
 )
@@ -48,6 +46,50 @@ def test_rows_of_nvidia_smi_count_whatever_its_status(
 ) -> None:
     ended.append(ran := gpus.are(TWO, apps, note, status).ran(1))
     assert (ran.status, ran.given) == (0, given), ran.err
+
+
+def _report(*parts: str) -> str:
+    """Return what `nvidia-smi -q -d PIDS` prints, with such a part for each GPU."""
+    heads = (f"GPU 00000000:{17 + at}:00.0\n{part}\n" for at, part in enumerate(parts))
+    return f"Timestamp : now\nAttached GPUs                 : {len(parts)}\n" + "".join(heads)
+
+
+IDLE = "    Processes                             : None"
+UNKNOWN = "    Processes                             : N/A"
+DRAWS = "    Processes\n        Process ID  : 9\n            Type    : G\n"
+COMPUTES = f"{DRAWS}        Process ID  : 8\n            Type    : C\n"
+
+
+LOST = "Unable to determine the device handle for GPU 0000:B1:00.0: GPU is lost.\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "note", "status", "report"),
+    [
+        (TWO, INFOROM, 14, _report(IDLE, IDLE)),
+        (TWO, "", 14, _report(DRAWS, IDLE)),
+        ("0, GPU-aa, Disabled\n1, [GPU is lost], [GPU is lost]\n", LOST, 15, _report(IDLE)),
+    ],
+)
+def test_an_empty_list_counts_where_the_report_says_that_nothing_runs(
+    gpus: Gpus, ended: list[Ran], *, rows: str, note: str, status: int, report: str
+) -> None:
+    ended.append(ran := gpus.are(rows, "", note, status, report).ran(1))
+    assert (ran.status, ran.given) == (0, "0"), ran.err
+
+
+@pytest.mark.parametrize(
+    "report",
+    ["", "ERROR: no such option\n", _report(IDLE), _report(IDLE, UNKNOWN), _report(IDLE, COMPUTES)],
+)
+@pytest.mark.parametrize(("note", "status"), [(INFOROM, 14), (LOST, 15)])
+def test_an_empty_list_beside_a_warning_is_not_an_answer(
+    gpus: Gpus, note: str, status: int, report: str
+) -> None:
+    refused = gpus.are(TWO, "", note, status, report).ran(1)
+    assert (refused.status, refused.pid) == (EXIT_NO_GPUS, None)
+    expected = "GPU 0 may be in use: nvidia-smi does not list the processes: exit"
+    assert expected in refused.err
 
 
 @pytest.mark.parametrize(
@@ -115,7 +157,45 @@ def test_the_logins_own_bound_holds(
     assert environ_of(ran.pid)["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
-def _told(gpus: Gpus, tool: str, script: str) -> str:
+UNEQUAL = "0, GPU-aa, Disabled, 0, 0, NVIDIA T400\n1, GPU-bb, Disabled, 0, 0, NVIDIA H100, SXM\n"
+
+
+@pytest.mark.parametrize(
+    ("bound", "order", "given"),
+    [
+        ("0", "PCI_BUS_ID", "0"),
+        ("GPU-bb", None, "1"),
+        ("1,0", None, "0"),  # both, in whichever order
+        ("0", None, None),
+        ("1", "FASTEST_FIRST", None),
+    ],
+)
+def test_a_number_of_the_login_says_nothing_where_gpus_differ(
+    gpus: Gpus,
+    ended: list[Ran],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    bound: str,
+    order: str | None,
+    given: str | None,
+) -> None:
+    """CUDA counts the fastest GPU first, unless the login says PCI_BUS_ID."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", bound)
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    if order is not None:
+        monkeypatch.setenv("CUDA_DEVICE_ORDER", order)
+    ended.append(ran := gpus.are(UNEQUAL).ran(1))
+    if given is not None:
+        assert (ran.status, ran.given) == (0, given), ran.err
+        return
+    assert ran.status == EXIT_NO_GPUS
+    for index in (0, 1):
+        why = f"GPU {index} may be hidden by the login's CUDA_VISIBLE_DEVICES={bound}, which counts"
+        assert why in ran.err
+    assert "add CUDA_DEVICE_ORDER=PCI_BUS_ID to the login, or name UUIDs there" in ran.err
+
+
+def _printed(gpus: Gpus, tool: str, script: str) -> str:
     """What is said with this tool in the place of nvidia-smi, and little patience for it."""
     hasty = gpus.folder / "hasty.py"
     hasty.write_text(
@@ -134,16 +214,16 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
 
 def test_without_an_answer_of_the_driver_nothing_is_reserved(gpus: Gpus) -> None:
     none = "this machine has neither nvidia-smi nor rocm-smi, so its GPUs are unknown\n"
-    assert _told(gpus, "", "") == none
-    broken = _told(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
+    assert _printed(gpus, "", "") == none
+    broken = _printed(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
     assert broken == "nvidia-smi lists no GPU: no driver\n"
-    hung = _told(gpus, "nvidia-smi", "exec sleep 60")
+    hung = _printed(gpus, "nvidia-smi", "exec sleep 60")
     assert hung == "nvidia-smi did not answer in 0 s, so the free GPUs are unknown\n"
     assert not gpus.locks.exists()
 
 
 def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran]) -> None:
-    said = _told(
+    said = _printed(
         gpus,
         "rocm-smi",
         'case $1 in *pid*) echo \'{"system": {"PID 77": "1"}}\';;'
@@ -152,7 +232,7 @@ def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran])
     assert said == "3 GPUs requested, 1 of 2 free; GPU 1 is used by pid 77\n"
     ended.append(ran := gpus.ran(1))
     assert ran.given == "0"
-    assert gpus.said("index-0")["run"] == RUN
+    assert gpus.held_by("index-0")["run"] == RUN
     assert ran.pid is not None
     assert environ_of(ran.pid)["HIP_VISIBLE_DEVICES"] == "0"
 
@@ -174,7 +254,7 @@ def test_the_bounds_of_amd_hold(
 ) -> None:
     for name, value in bounds.items():
         monkeypatch.setenv(name, value)
-    said = _told(
+    said = _printed(
         gpus,
         "rocm-smi",
         "case $* in *pid*) echo 'WARNING: No JSON data to report' >&2;;"
@@ -189,5 +269,5 @@ def test_the_bounds_of_amd_hold(
 
 def test_without_an_answer_about_processes_no_gpu_of_amd_is_given(gpus: Gpus) -> None:
     script = "case $* in *pid*) echo broken;; *) echo '{\"card0\": {}}';; esac"
-    said = _told(gpus, "rocm-smi", script)
+    said = _printed(gpus, "rocm-smi", script)
     assert "GPU 0 may be in use: rocm-smi does not list the processes: broken" in said

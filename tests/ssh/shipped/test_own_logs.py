@@ -354,9 +354,9 @@ def test_logs_are_read_with_the_runs_environment_and_secrets(home: Path) -> None
     (folder / "run.json").write_text(json.dumps(about))
     (home / "shared" / "x_own.eval").write_bytes(b"")
     asked = {"run": RUN, "directory": str(folder), "log_dir": str(home / "shared")}
-    told = json.loads(answer.split(maxsplit=2)[2].rpartition(" ")[0])
-    told["log"] = str(home / "shared" / "x_own.eval")
-    python.write_text(python.read_text().replace(answer, answer_line(told)))
+    lines = json.loads(answer.split(maxsplit=2)[2].rpartition(" ")[0])
+    lines["log"] = str(home / "shared" / "x_own.eval")
+    python.write_text(python.read_text().replace(answer, answer_line(lines)))
     for secrets, found in (({"TOKEN": "hidden"}, ["own"]), ({}, [])):
         [report] = read_logs({"runs": [asked], "secrets": secrets})["reports"]
         assert names(report) == found

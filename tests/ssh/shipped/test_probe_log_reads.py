@@ -18,9 +18,9 @@ class Answers:
     def __init__(self) -> None:
         self.ids: list[int] = []
 
-    def answer(self, request: Any, *told: object) -> None:
+    def answer(self, request: Any, *found: object) -> None:
         """Keep one."""
-        del told
+        del found
         self.ids.append(request.id)
 
 

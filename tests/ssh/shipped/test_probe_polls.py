@@ -84,9 +84,9 @@ def test_rows_that_wait_in_a_full_pipe_are_not_passed_over(tmp_path: Path) -> No
         probe.stop_reading()
         asked = len(fake.asked)
         probe.until(lambda: len(fake.asked) >= asked + 8)
-        told = len(probe.of("answer"))
+        before = len(probe.of("answer"))
         probe.go_on_reading()
-        probe.until(lambda: len(probe.of("answer")) >= told + 3)
+        probe.until(lambda: len(probe.of("answer")) >= before + 3)
         answers = [json.loads(frame.body) for frame in probe.of("answer")]
         seen = {row for answer in answers for row in answer["rows"]}
         assert seen == set(range(1, int(answers[-1]["as_of"]) + 1))
@@ -309,11 +309,11 @@ def test_a_slow_desk_costs_freshness_and_not_memory(tmp_path: Path) -> None:
         number = probe.ask("get", **place, path="/x")
         probe.until(lambda: "/x" in fake.paths())
         newest = len(fake.asked)
-        told = len(probe.of("answer"))
+        before = len(probe.of("answer"))
         probe.go_on_reading()
         probe.reply(number)
         probe.until(lambda: json.loads(probe.of("answer")[-1].body)["n"] >= newest - 1)
-        assert len(probe.of("answer")) - told <= 4
+        assert len(probe.of("answer")) - before <= 4
 
 
 def test_a_broken_frame_ends_the_session_with_its_reason(tmp_path: Path) -> None:
