@@ -19,6 +19,7 @@ MAX_NAMED_COMMANDS = 3
 """Commands that a sentence names; the others are counted."""
 
 _MAX_ID_CHARACTERS = 60
+_LONGEST_S = 1e9
 _ADVICE = "If it hangs, end what it waits for, or cancel the sample"
 
 
@@ -109,6 +110,6 @@ def _name(operation: Operation) -> str:
 def _step(seconds: float) -> float:
     """Return the last of 10m, 20m, 40m ... that is over: so the text changes seldom."""
     step = LONG_COMMAND_S
-    while step * 2 <= seconds:
+    while step * 2 <= min(seconds, _LONGEST_S):
         step *= 2
     return step
