@@ -9,7 +9,7 @@ from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.error_group_lines import error_group_line
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 from core.views.pages.run_page import error_group_lines, why_command
 from core.views.tables.runs import log_folder
 

@@ -17,6 +17,7 @@ from core.desk.step import advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
@@ -329,7 +330,7 @@ class Desk(MachineRequests):
             case ProbeAnswered(machine=name):
                 if (reader := self._log_readers.get(name)) is not None:
                     reader.forget_failures()
-            case ProcessGone():
+            case ProcessGone() | DeadEvalFound():
                 name = event.process.machine
             case TasksSeen():
                 if not has_finishing_task(self.fleet, event.process):

@@ -86,7 +86,15 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "python": maybe(texts),
             "waiting_since": maybe(numbers),
         },
-        ev.ProcessGone: {"process": process},
+        ev.ProcessGone: {"process": process, "last_seen_at": maybe(numbers)},
+        ev.DeadEvalFound: {
+            "process": process,
+            "logs": tuples(texts),
+            "last_written_at": numbers,
+            "started_at": maybe(numbers),
+            "run_id": maybe(texts),
+            "data_dir": maybe(texts),
+        },
         ev.TasksSeen: {
             "process": process,
             "as_of": numbers,

@@ -6,6 +6,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.views.cells import UNKNOWN, Cell, span_of
+from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
@@ -58,6 +59,8 @@ def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
         yield words("trouble", process.trouble, "warning", limit=400)
     seconds = fmt.sane(running_for(line))
     yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
+    if process.ended_at is not None:
+        yield words("ended", end_words(process.ended_after, process.ended_at))
     yield words("command", command(process), limit=1_000)
     yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")

@@ -16,7 +16,7 @@ from core.quoting import path_word, plain_word
 from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.runs import STYLES, launched_by, log_folder, run_glyph, scores, took

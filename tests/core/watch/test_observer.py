@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.config.model import WatchConfig
 from core.events import (
     ClockMoved,
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
@@ -225,6 +226,30 @@ def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_rep
     events = watched.processes({})
     assert [event.process for event in events if isinstance(event, ProcessGone)] == [dead]
     assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
+
+
+def test_one_that_nobody_saw_end_was_last_seen_with_the_last_frame_of_the_former_probe(
+    watched: Watched,
+) -> None:
+    left_at = watched.now
+    watched.now += 3_600
+    watched.hello()
+    [gone] = watched.processes()
+    assert isinstance(gone, ProcessGone)
+    assert gone.last_seen_at == left_at
+
+
+def test_an_eval_that_died_unseen_is_reported_once_by_each_probe_unless_that_is_long_ago(
+    watched: Watched,
+) -> None:
+    dead = {"pid": 9, "start": "files-1", "alive": False, "channel": "dead", "logs": ["/l/a.eval"]}
+    rows = ({**dead, "ended_at": watched.now - 60}, {**dead, "pid": 8, "ended_at": 5.0})
+    [found] = watched.processes({}, *rows)
+    assert isinstance(found, DeadEvalFound)
+    assert (found.process.pid, found.logs) == (9, ("/l/a.eval",))
+    assert watched.processes({}, *rows) == []
+    watched.hello()
+    assert [type(event) for event in watched.processes({}, *rows)] == [DeadEvalFound]
 
 
 def test_one_that_came_and_went_between_two_polls_is_reported(watched: Watched) -> None:
