@@ -232,13 +232,7 @@ class ReadFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationsSeen:
-    """The trace file of a process was read.
-
-    Attributes:
-        at: Unix seconds on the desk's clock.
-        process: The process.
-        operations: All operations that have lasted for some seconds.
-    """
+    """The trace file of a process was read: all operations that have lasted for some seconds."""
 
     at: float
     process: ProcessKey
@@ -295,7 +289,6 @@ class FindingsAcknowledged:
     """The operator acknowledged findings.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         findings: Their ids.
     """
 
@@ -308,7 +301,6 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
@@ -325,7 +317,6 @@ class TimePassed:
     """A minute went by; processes that ended long ago leave the fleet.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         keep_gone: Seconds that a gone process stays in the fleet.
     """
 
@@ -338,7 +329,6 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         process: The process.
         can: The features (`core.model.feature.Feature`).
     """
@@ -361,7 +351,6 @@ class OrderEnded:
     """An order has an outcome; the outcome may be `unknown`.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         order: The id of the order.
         state: Its state now.
         message: The outcome in one sentence; harmless.

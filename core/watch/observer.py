@@ -42,7 +42,7 @@ from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.operations import operations
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
-from core.watch.process_list import ProcessReport, process_reports
+from core.watch.process_list import ProcessReport, process_key, process_reports
 
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
@@ -191,9 +191,9 @@ class Observer:
             case "trouble":
                 yield from self._trouble(frame.head, at)
             case "doing":
-                if (process := self._process(frame.head)) in self._reports:
-                    seen = operations(frame.body)
-                    yield OperationsSeen(at=at, process=process, operations=seen)
+                process = process_key(self._machine, frame.head)
+                if process is not None and process in self._reports:
+                    yield OperationsSeen(at=at, process=process, operations=operations(frame.body))
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:
@@ -367,12 +367,8 @@ class Observer:
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:
-        process, name = self._process(head), text(head, "name")
+        process, name = process_key(self._machine, head), text(head, "name")
         return None if process is None or name is None else (process, name)
-
-    def _process(self, head: JsonObject) -> ProcessKey | None:
-        pid, start = count(head, "pid"), text(head, "start")
-        return None if pid is None or start is None else ProcessKey(self._machine, pid, start)
 
     # -- full reads
 

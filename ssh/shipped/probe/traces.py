@@ -46,7 +46,7 @@ class Traces(threading.Thread):
         living = {
             process.key: process
             for process in self.probe.processes.all()[:MAX_TRACED_PROCESSES]
-            if process.place == HERE and is_living(process.key, process.started_at)
+            if process.place == HERE and lives_still(process.key, process.started_at)
         }
         for key in [key for key in self.looked_at if key not in living]:
             self.drop(key)
@@ -93,12 +93,12 @@ class Traces(threading.Thread):
         """Return project -> (pid, start, task, sample id, epoch, whether that process lives)."""
         found = {}
         for key, ties in list(self.ties.items()):
-            lives = is_living(key, None)
+            lives = lives_still(key, None)
             for project, sample in list(ties.items()):
                 found[project] = (*key, *sample, lives)
         return found
 
 
-def is_living(key, started_at):
+def lives_still(key, started_at):
     """Whether the process of a key (pid, start) lives, listed or not."""
     return start_of(key[0], started_at) == key[1]
