@@ -120,7 +120,7 @@ def _report(
     if key is None:
         return None
     if text(row, "channel") == "dead":
-        return _dead(ProcessKey(machine, pid, start), row, at=at)
+        return _dead(key, row, at=at)
     event = ProcessSeen(
         at=at,
         process=key,
