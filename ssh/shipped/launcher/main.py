@@ -24,6 +24,7 @@ VERBS = {
     "examples": read_examples,
     "read": read_piece,
     "words": run_command,
+    "screen": run_command,  # a command that only reads: it prints a screen or lists sessions
     "remove containers": remove_containers,
 }
 
