@@ -112,10 +112,41 @@ class ProcessSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGone:
-    """A process ended. Its logs, not this event, say whether its tasks succeeded."""
+    """A process ended. Its logs, not this event, say whether its tasks succeeded.
+
+    Attributes:
+        at: When its end was noticed, Unix seconds on the desk's clock.
+        process: The process.
+        last_seen_at: When its machine last listed it, Unix seconds on the desk's clock; 0: not
+            known. None: its probe saw it end.
+    """
 
     at: float
     process: ProcessKey
+    last_seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadEvalFound:
+    """Files of an eval were found whose process died while no probe saw it.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        process: A key that is made from the files: its `start` is not that of the kernel.
+        logs: The paths of its logs, as far as its files name them.
+        last_written_at: When it last wrote one of its files, Unix seconds on the host's clock.
+        started_at: When it started, Unix seconds on the host's clock; None: unknown.
+        run_id: The id of its `eval()` call; None: unknown.
+        data_dir: The folder of its discovery file.
+    """
+
+    at: float
+    process: ProcessKey
+    logs: tuple[str, ...]
+    last_written_at: float
+    started_at: float | None = None
+    run_id: str | None = None
+    data_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +374,7 @@ Event = (
     | MachineRead
     | ProcessSeen
     | ProcessGone
+    | DeadEvalFound
     | TasksSeen
     | SamplesSeen
     | ReadsUnchanged

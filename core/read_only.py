@@ -34,7 +34,7 @@ FRAMES: Mapping[str, Behaviour] = MappingProxyType(
         "beat": _READS,
         "watch": _READS,
         "unwatch": _READS,
-        "look": _READS,
+        "poll": _READS,
         "get": _READS,
         "facts": _READS,
         "logs": _READS,
@@ -48,7 +48,7 @@ JOBS: Mapping[tuple[str, str], Behaviour] = MappingProxyType(
     {
         ("survey", "survey"): _READS,
         ("survey", "child"): _READS,
-        ("launcher", "look"): _READS,
+        ("launcher", "poll"): _READS,
         ("launcher", "list"): _READS,
         ("launcher", "logs"): _READS,
         ("launcher", "examples"): _READS,

@@ -30,7 +30,7 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.model.job import Job
 from core.model.machine import LinkState
-from core.ports import Heard, Reply, SignIn
+from core.ports import Received, Reply, SignIn
 from core.read_only import frame_reads
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
@@ -105,7 +105,7 @@ class LinkSupervisor:
         self._accept = accept
         self._sign_in = sign_in
         self._agent = agent
-        self._hear: Callable[[Heard], None] = _ignore
+        self._receive: Callable[[Received], None] = _ignore
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
         self._retry = asyncio.Event()
@@ -127,9 +127,9 @@ class LinkSupervisor:
         """The machine's name."""
         return self._machine
 
-    async def run(self, hear: Callable[[Heard], None]) -> None:
+    async def run(self, receive: Callable[[Received], None]) -> None:
         """See `core.ports.MachineConnection.run`."""
-        self._hear = hear
+        self._receive = receive
         self._report(LinkState.CONNECTING)
         try:
             await self._run_sessions()
@@ -207,7 +207,7 @@ class LinkSupervisor:
         self, state: LinkState, error: MachineError | None = None, *, retry_at: float | None = None
     ) -> None:
         self._state = state
-        self._hear(
+        self._receive(
             LinkChanged(
                 at=time.time(),
                 machine=self._machine,
@@ -276,7 +276,7 @@ class LinkSupervisor:
             ) from error
 
     async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
-        def hear(frame: Frame) -> None:
+        def relay(frame: Frame) -> None:
             self._check_awake()
             if frame.kind == "hello":
                 self._was_up, self._lost_at = True, None
@@ -285,9 +285,9 @@ class LinkSupervisor:
                 self._report(LinkState.UP)
             elif self._state is LinkState.LAGGING:
                 self._report(LinkState.UP)
-            self._hear(frame)
+            self._receive(frame)
 
-        await session.run(hear)
+        await session.run(relay)
 
     def _link_advice(self, state: LinkState) -> str | None:
         return self._advice if state is LinkState.UP else None
@@ -373,5 +373,5 @@ def new_desk_id() -> str:
     return secrets.token_hex(8)
 
 
-def _ignore(_: Heard) -> None:
+def _ignore(_: Received) -> None:
     return

@@ -3,6 +3,7 @@
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -48,6 +49,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
         case (
             ProcessSeen(process=process)
             | ProcessGone(process=process)
+            | DeadEvalFound(process=process)
             | TasksSeen(process=process)
             | ReadFailed(process=process)
             | SurfaceRead(process=process)

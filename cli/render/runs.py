@@ -9,7 +9,7 @@ from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.error_group_lines import error_group_line
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 from core.views.pages.run_page import error_group_lines, why_command
 from core.views.tables.runs import log_folder
 
@@ -118,7 +118,7 @@ def run_lines(run: Run) -> Iterator[str]:
             yield f"    {label:<9} {shown(text, 20_000)}"
     for log in run.logs:
         scores = ", ".join(score_words(log.metrics))
-        parts = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        parts = (shown(log.outcome), _samples(log), scores, shown(log.location, 500))
         yield f"    {'log':<9} {'  '.join(each for each in parts if each)}"
     yield from why_lines(run)
 

@@ -17,6 +17,7 @@ from core.desk.step import advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
@@ -37,7 +38,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, EventStore, Heard, MachineConnection, Show
+from core.ports import Clock, EventStore, MachineConnection, Received, Show
 from core.signal import Signal
 from core.watch.observer import Observer
 
@@ -98,7 +99,7 @@ class Desk(MachineRequests):
         """Holds the fleet; calls the screens when it changed."""
         self._folded = Signal[Event]()
         """Every event, once it is folded in."""
-        self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
+        self._inbox: deque[tuple[MachineName, Received, float] | Event] = deque()
         """Input that the loop has not processed yet: (machine, received, when), or an event."""
         self._woken = asyncio.Event()
         """Set: the loop has something to do."""
@@ -170,9 +171,9 @@ class Desk(MachineRequests):
         """
         return self._publisher.subscribe(show)
 
-    def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` with every event, once it is folded in; return what ends that."""
-        return self._folded.connect(hear)
+    def listen(self, on_event: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `on_event` with every event, once it is folded in; return what ends that."""
+        return self._folded.connect(on_event)
 
     def focus(self, task: TaskKey | None) -> None:
         """Poll this task more often than the others; None: no task."""
@@ -200,7 +201,7 @@ class Desk(MachineRequests):
     def poll_now(self, process: ProcessKey) -> None:
         """Poll a process once now, even in the pause after a slow poll."""
         if (connection := self._connections.get(process.machine)) is not None:
-            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
+            connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
 
     # The loop
 
@@ -260,7 +261,7 @@ class Desk(MachineRequests):
             return False
         return True
 
-    def _receive(self, machine: MachineName, received: Heard) -> None:
+    def _receive(self, machine: MachineName, received: Received) -> None:
         self._inbox.append((machine, received, self._clock.now()))
         self._woken.set()
 
@@ -282,12 +283,12 @@ class Desk(MachineRequests):
                 await asyncio.sleep(0)
                 started = loop.time()
 
-    async def _decode(self, name: MachineName, received: Heard, at: float) -> tuple[Event, ...]:
+    async def _decode(self, name: MachineName, received: Received, at: float) -> tuple[Event, ...]:
         observer = self._observers[name]
         if isinstance(received, Frame) and len(received.body) > _LARGE_FRAME_BYTES:
-            events = await asyncio.to_thread(observer.hear, received, at)
+            events = await asyncio.to_thread(observer.events_of, received, at)
         else:
-            events = observer.hear(received, at)
+            events = observer.events_of(received, at)
         self._steering.outdate(name)
         if isinstance(received, Frame) and received.kind in {"hello", "processes"}:
             self._steering.steer_at_once(name)
@@ -329,7 +330,7 @@ class Desk(MachineRequests):
             case ProbeAnswered(machine=name):
                 if (reader := self._log_readers.get(name)) is not None:
                     reader.forget_failures()
-            case ProcessGone():
+            case ProcessGone() | DeadEvalFound():
                 name = event.process.machine
             case TasksSeen():
                 if not has_finishing_task(self.fleet, event.process):

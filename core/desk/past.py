@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from core.events import (
+    DeadEvalFound,
     Dismissed,
     Event,
     LogRead,
@@ -46,11 +47,12 @@ NOTHING = Past()
 class _Process:
     """The newest events of one process."""
 
-    seen: ProcessSeen
+    seen: ProcessSeen | DeadEvalFound
     surface: SurfaceRead | None = None
     rows: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
     listed: TasksSeen | None = None
     gone: ProcessGone | None = None
+    dismissed: Dismissed | None = None
     logs: dict[str, LogRead | LogUnreadable] = field(
         default_factory=dict[str, LogRead | LogUnreadable]
     )
@@ -63,7 +65,10 @@ class _Process:
             yield replace(self.listed, rows=tuple(self.rows.values()), malformed=())
         if self.gone is not None:
             yield self.gone
-        yield from self.logs.values()
+        if self.dismissed is not None:
+            yield self.dismissed
+        else:
+            yield from self.logs.values()
 
 
 def with_past(fleet: Fleet, past: Past) -> Fleet:
@@ -91,16 +96,15 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
     known: dict[ProcessKey, _Process] = {}
     for event in events:
         match event:
-            case ProcessSeen(process=key):
-                if key.machine not in machines:
-                    continue
-                if key in known:
-                    known[key].seen = event
-                else:
-                    known[key] = _Process(event)
-            case Dismissed(process=key):
-                known.pop(key, None)
-            case TasksSeen(process=key) | ProcessGone(process=key) | SurfaceRead(process=key):
+            case ProcessSeen(process=key) | DeadEvalFound(process=key):
+                if key.machine in machines:
+                    known.setdefault(key, _Process(event)).seen = event
+            case (
+                TasksSeen(process=key)
+                | ProcessGone(process=key)
+                | SurfaceRead(process=key)
+                | Dismissed(process=key)
+            ):
                 if key in known:
                     _take(known[key], event)
             case LogRead(task=task) | LogUnreadable(task=task):
@@ -111,7 +115,7 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
     return known.values()
 
 
-def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> None:
+def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead | Dismissed) -> None:
     match event:
         case TasksSeen():
             process.listed = event
@@ -120,6 +124,8 @@ def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> No
             process.gone = event
         case SurfaceRead():
             process.surface = event
+        case Dismissed():
+            process.dismissed = event
 
 
 def _belongs(fleet: Fleet, finding: Finding) -> bool:

@@ -78,7 +78,9 @@ class Process:
         run: The id of the run that evalroom launched it for; None: evalroom did not launch it.
         variables: Names of the environment variables that a command to resume it needs.
         can: The features of its Inspect (`core.model.feature.Feature`); None: not read yet.
-        ended_at: When it was found gone, Unix seconds at the desk; None: it is not gone.
+        ended_at: When it ended at the latest, Unix seconds at the desk; None: it is not gone.
+        ended_after: When it still ran for certain, Unix seconds at the desk, if nobody saw its end
+            and its logs do not say when it was; None: it ended at `ended_at`.
         tasks: Its tasks in the fleet, in the order in which they were first seen.
         trouble: Why its last read failed, or which rows could not be read; None: no trouble.
         unsignalled: Why it gets no signal; None: it may get one.
@@ -107,6 +109,7 @@ class Process:
     variables: tuple[str, ...] = ()
     can: frozenset[str] | None = None
     ended_at: float | None = None
+    ended_after: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
     unsignalled: Unsignalled | None = None
@@ -120,7 +123,7 @@ class Process:
         return self.state is ProcessState.GONE
 
     @property
-    def is_resting(self) -> bool:
+    def is_over(self) -> bool:
         """Whether its evals are over: it is parked, or gone."""
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
 

@@ -15,6 +15,7 @@ from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
 from core.events import (
     ClockMoved,
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
@@ -34,7 +35,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
-from core.ports import Heard
+from core.ports import Received
 from core.text import shown
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
@@ -88,7 +89,11 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._found: dict[ProcessKey, tuple[str, ...]] = {}
+        """The logs of the evals that died unseen, as far as events were made of them."""
         self._clock = HostClock()
+        self._frame_at = self._left_at = 0.0
+        """When the newest frame came, and the last one of the probe before, as Unix seconds."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
@@ -97,19 +102,22 @@ class Observer:
         for key in processes:
             self._sent[key] = ProcessSeen(at=0.0, process=key, state=ProcessState.STARTING)
 
-    def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+    def events_of(self, received: Received, at: float) -> tuple[Event, ...]:
         """Return the events in what a connection received.
 
         Args:
-            heard: A change of the link's state, or a frame of the probe.
+            received: A change of the link's state, or a frame of the probe.
             at: When it was received, Unix seconds at the desk.
         """
-        if isinstance(heard, LinkChanged):
-            if heard.state is not LinkState.UP:
-                return (heard,)
+        if isinstance(received, LinkChanged):
+            if received.state is not LinkState.UP:
+                return (received,)
             self._link_heard_at = at
-            return (heard,)
-        return (*self._link_heard(at), *self._frame(heard, at))
+            return (received,)
+        if received.kind == "hello":
+            self._left_at = self._frame_at
+        self._frame_at = at
+        return (*self._link_heard(at), *self._frame(received, at))
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
         """Return the frames that make the probe poll what it should poll now.
@@ -195,6 +203,7 @@ class Observer:
         self._answered.clear()
         self._failed.clear()
         self._reports.clear()
+        self._found.clear()
 
     def _drop(self, key: PollKey) -> None:
         self._polls.pop(key, None)
@@ -205,14 +214,22 @@ class Observer:
 
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
-        listed = {
-            one.event.process: one for one in process_reports(self._machine, frame.body, at=at)
-        }
+        listed: dict[ProcessKey, ProcessReport] = {}
+        dead: list[DeadEvalFound] = []
+        for one in process_reports(self._machine, frame.body, at=at):
+            if isinstance(one, ProcessReport):
+                listed[one.event.process] = one
+            elif one.last_written_at >= clock - self._config.keep_gone:
+                dead.append(one)
         # A process that was known before this probe started and is not listed has ended.
         for key in [key for key in self._sent if key not in listed]:
             self._refused_since.pop(key, None)
             if self._sent.pop(key) is not None:
-                yield ProcessGone(at=at, process=key)
+                yield ProcessGone(at=at, process=key, last_seen_at=self._left_at)
+        for found in dead:
+            if self._found.get(found.process) != found.logs:
+                self._found[found.process] = found.logs
+                yield found
         self._reports = listed
         self._steady.clear()
         yield from self._states(clock, at)
@@ -319,7 +336,7 @@ class Observer:
     def _unchanged(self, head: JsonObject, at: float) -> Iterator[Event]:
         tasks: list[tuple[ProcessKey, float]] = []
         samples: list[tuple[TaskKey, float]] = []
-        for row in items(head, "looks"):
+        for row in items(head, "polls"):
             if not isinstance(row, list):
                 continue
             fields = cast("list[object]", row)

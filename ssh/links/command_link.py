@@ -148,7 +148,7 @@ class CommandLink:
             )
         if takes_ssh_options(self._configured):
             options = await effective_options(self._configured)
-            agent = await self._agent.look(options.get("identityagent", (None,))[0])
+            agent = await self._agent.query(options.get("identityagent", (None,))[0])
             self._environment = environment_with(agent)
             around = await self._master.options(options, self._environment)
             self._command = shell_command(self._configured, {**around, **link_options(options)})

@@ -19,7 +19,7 @@ M = MachineName("here")
 def finding(name: str, *, is_kept: bool) -> Finding:
     """An open finding."""
     return Finding(
-        id=name, kind="finished", tone="hand", opened_at=time.time() - 10 * 86_400, machine=M,
+        id=name, kind="finished", tone="error", opened_at=time.time() - 10 * 86_400, machine=M,
         text=f"{name} ended with an error\x1b[31m", is_kept=is_kept,
     )  # fmt: skip
 
@@ -73,6 +73,6 @@ async def store_of_tasks(home: Home) -> None:
 def test_a_finding_names_its_task_so_that_it_can_be_typed(home: Home) -> None:
     home.watch_here(home.folder / "d")
     asyncio.run(store_of_tasks(home))
-    told = home.run("findings").out
-    assert "here:t1 (task t1)" in told
-    assert "here:t2 (task t2)" in told
+    printed = home.run("findings").out
+    assert "here:t1 (task t1)" in printed
+    assert "here:t2 (task t2)" in printed

@@ -82,8 +82,8 @@ async def clean_up(watched: Watched, folder: Path) -> None:
         removal = await guiding.removal(guide.id)
         with pytest.raises(NotConfirmed):
             await guiding.remove_containers(guide.id, removal, words="yes")
-        told = await guiding.remove_containers(guide.id, removal, words=removal.words)
-        assert told.startswith("1 container removed")
+        reports = await guiding.remove_containers(guide.id, removal, words=removal.words)
+        assert reports.startswith("1 container removed")
         ended = guiding.guide(guide.id)
         assert ended is not None
         assert not ended.is_open

@@ -101,7 +101,9 @@ class SampleScreen(PollingScreen):
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
-            self.ui.say("Text written by the agent is shown until you leave this sample.", "look")
+            self.ui.say(
+                "Text written by the agent is shown until you leave this sample.", "warning"
+            )
 
     def _steered(self) -> tuple[Process, str] | None:
         """Return the process of the sample and its task's name; None: it can't be steered."""
@@ -116,14 +118,14 @@ class SampleScreen(PollingScreen):
         machine = self.ui.room.fleet.machines.get(self.key.task.machine)
         if machine is None or not machine.read_only:
             return False
-        self.ui.say(read_only_reason([machine.name]), "look")
+        self.ui.say(read_only_reason([machine.name]), "warning")
         return True
 
     def action_steer(self) -> None:
         """Open Inspect's client on this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "warning")
         elif self._is_read_only():
             return
         elif self.controllers.terminals is None:
@@ -137,7 +139,7 @@ class SampleScreen(PollingScreen):
         """Copy the command that steers this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "warning")
         elif not self._is_read_only():
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
             self.ui.copy(line, "command")
@@ -185,7 +187,7 @@ class SampleScreen(PollingScreen):
 
     def show_error(self, sentence: Shown) -> None:
         """Show in the current tab why it can't be read."""
-        line: list[TextLine] = [(Span(sentence, "look"),)]
+        line: list[TextLine] = [(Span(sentence, "warning"),)]
         if self.current == _SUMMARY:
             self._unread = ((), *line)
             self.renew()
@@ -221,6 +223,6 @@ class SampleScreen(PollingScreen):
 
     def _footer(self, words: str) -> tuple[Span, ...]:
         if self._content:
-            warning = Span(Shown("written by the agent: untrusted"), "look")
+            warning = Span(Shown("written by the agent: untrusted"), "warning")
             return (warning, Span(Shown(f" · {words}"), "dim"))
         return (Span(Shown("text withheld; ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))

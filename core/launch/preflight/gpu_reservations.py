@@ -27,7 +27,8 @@ eval has ended. The rules for every program that reads or writes reservations:
   reader's lock for a reservation.
 - GPUs with processes of others, lost GPUs and GPUs that are split into MIG slices are not free.
   Nor are those whose memory or utilisation is high though no process can be seen (`unseen_use`):
-  a container has them. Nor are those that the login's CUDA_VISIBLE_DEVICES hides.
+  a container has them. Nor are those that the login's CUDA_VISIBLE_DEVICES hides, or may hide:
+  without CUDA_DEVICE_ORDER=PCI_BUS_ID its numbers count the fastest GPU first.
 - A run gets indexes in the order of nvidia-smi, with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 """
 

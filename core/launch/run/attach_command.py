@@ -10,7 +10,7 @@ from pathlib import PurePath
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.launch.engines.tmux_sessions import viewing_command
-from core.quoting import command_line, quoted
+from core.quoting import command_line, quoted, ssh_config_word
 from core.text import shown
 
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -78,7 +78,7 @@ def _viewing(machine: MachineConfig, words: Sequence[str]) -> tuple[str, ...]:
 def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
     """Return the ssh command for a machine whose link uses asyncssh."""
     files = [*known_hosts, *([machine.known_hosts] if machine.known_hosts else [])]
-    listed = " ".join(f'"{each}"' for each in (*KNOWN_HOSTS, *files))
+    listed = " ".join(ssh_config_word(each) for each in (*KNOWN_HOSTS, *files))
     return (
         "ssh",
         *_SSH_WITH_TERMINAL,

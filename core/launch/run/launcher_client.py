@@ -100,7 +100,7 @@ async def poll_runs(
     asked = [
         {"run": run.id, "directory": run.directory, "log_dir": run.log_dir or None} for run in runs
     ]
-    answer = await _do(worker, machine, "look", {"runs": asked})
+    answer = await _do(worker, machine, "poll", {"runs": asked})
     return {name: row for row in objects(answer, "runs") if (name := text(row, "run"))}
 
 

@@ -53,7 +53,7 @@ def after_logs(
     known = replace(run, logs=logs or run.logs)
     reasons = (each.reason for each in readings if isinstance(each, UnreadLog))
     unread = text(report, "error") or next(reasons, None)
-    statuses = {log.status for log in logs}
+    statuses = {log.outcome for log in logs}
     has_no_end = not statuses or "started" in statuses
     if run.state is RunState.ELSEWHERE and (unread is not None or has_no_end):
         return known
@@ -68,7 +68,7 @@ def after_logs(
 
 def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: float) -> Run:
     """Return the final state of a run whose process is gone and whose logs were read."""
-    statuses = {log.status for log in logs}
+    statuses = {log.outcome for log in logs}
     if not logs:
         return with_error(run, _no_log(report), now)
     if "started" in statuses:

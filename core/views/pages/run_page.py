@@ -17,10 +17,10 @@ from core.quoting import path_word, plain_word
 from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
-from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
+from core.views.tables.runs import STYLES, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000
 _COMMAND = 16_000
@@ -28,7 +28,7 @@ _SPEC_LINES = 100
 _OUTPUT_LINES = 500
 _OUTPUT_LINE = 2_000
 _BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
-_STATUSES: Mapping[str, Tone] = {"success": "good", "error": "hand", "cancelled": "look"}
+_STATUSES: Mapping[str, Tone] = {"success": "good", "error": "error", "cancelled": "warning"}
 
 
 def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
@@ -54,12 +54,12 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 
 
 def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
-    state = (run_glyph(run), span_of(f" {run.state}", LOOKS[run.state][1]))
+    state = (run_glyph(run), span_of(f" {run.state}", STYLES[run.state][1]))
     yield fact("state", state)
     if run.message:
-        yield words("message", run.message, "look", _LONG)
+        yield words("message", run.message, "warning", _LONG)
     if run.leftover:
-        yield words("left over", run.leftover, "look", _LONG)
+        yield words("left over", run.leftover, "warning", _LONG)
     yield words("machine", run.machine, "strong")
     if run.state is RunState.ELSEWHERE:
         yield words("host", run.host, "strong")
@@ -107,7 +107,7 @@ _FIRST: Mapping[RunState, Sequence[str]] = {
 def _recovery(run: Run) -> Iterator[Fact]:
     by, cut, _ = run.command_line.partition(" eval-set ")
     for log in run.logs if run.state is RunState.LOST else ():
-        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location)
+        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location, run.data_dir)
 
 
 def _first(run: Run) -> Iterator[Fact]:
@@ -121,9 +121,9 @@ def _first(run: Run) -> Iterator[Fact]:
         for log in run.logs:
             if log.status == "success":
                 continue
-            yield words("", f"{log.task or 'its task'} ended with {log.status}", "look", _LONG)
+            yield words("", f"{log.task or 'its task'} ended with {log.outcome}", "warning", _LONG)
             for line in error_group_lines(log):
-                yield words("", line, "look", _LONG)
+                yield words("", line, "warning", _LONG)
             command = why_command(run, log)
             if command:
                 what = "whole errors:" if log.errors else "its error:"
@@ -159,14 +159,14 @@ def _logs(run: Run) -> Iterator[Fact]:
     for log in run.logs:
         done, of = log.completed_samples, log.total_samples
         samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
-        tone = _STATUSES.get(log.status, "look")
+        tone = _STATUSES.get(log.outcome, "warning")
         yield words("log", log.task or run.task, "strong")
-        yield fact("", (Span(shown(log.status), tone), span_of(samples, "dim")))
+        yield fact("", (Span(shown(log.outcome), tone), span_of(samples, "dim")))
         found = scores(log)
         if found:
             yield fact("", found)
         for line in error_group_lines(log) if log.status == "success" else ():
-            yield words("", line, "look", _LONG)
+            yield words("", line, "warning", _LONG)
         yield words("", log.location, "dim", _LONG)
 
 

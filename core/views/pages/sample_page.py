@@ -54,13 +54,13 @@ def _facts(line: SampleLine) -> Iterator[Fact]:
     yield fact("messages", count_cell(sample.message_count))
     yield fact("tokens", count_cell(sample.total_tokens))
     yield fact("events", count_cell(sample.events))
-    yield fact("retries", count_cell(sample.retries, "look", zero="plain"))
+    yield fact("retries", count_cell(sample.retries, "warning", zero="plain"))
     yield fact("limit", limits(sample))
     yield fact("scores", scores(sample))
     if sample.interrupt:
-        yield words("stopping", sample.interrupt, "look")
+        yield words("stopping", sample.interrupt, "warning")
     if sample.has_error:
-        yield words("error", "this sample has an error; ! shows it", "hand")
+        yield words("error", "this sample has an error; ! shows it", "error")
 
 
 def _calls(line: SampleLine) -> Iterator[Fact]:
@@ -69,7 +69,7 @@ def _calls(line: SampleLine) -> Iterator[Fact]:
         lasted = UNKNOWN
         if line.clock is not None and call.started_at is not None:
             lasted = _lasting(line.clock - call.started_at)
-        asked = (span_of("  cancel requested", "look"),) if call.cancel_requested else ()
+        asked = (span_of("  cancel requested", "warning"),) if call.cancel_requested else ()
         yield fact(call.function, (*lasted, *asked, span_of(f"  {call.id}", "dim")))
 
 

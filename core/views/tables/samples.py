@@ -11,8 +11,8 @@ from core.views.tables.row_context import STALE_AFTER_S, SampleLine, TaskLine, t
 
 _TONES: dict[str, Tone] = {
     SampleStatus.RUNNING: "good",
-    SampleStatus.ERROR: "hand",
-    SampleStatus.CANCELLED: "look",
+    SampleStatus.ERROR: "error",
+    SampleStatus.CANCELLED: "warning",
 }
 _ACTIVITIES = {
     "model": "generating",
@@ -20,7 +20,7 @@ _ACTIVITIES = {
     "approval": "waiting for approval",
     "question": "waiting for an answer",
 }
-_LOOK = frozenset({"retry_wait", "approval", "question"})
+_WAITS = frozenset({"retry_wait", "approval", "question"})
 
 
 def status_word(line: SampleLine) -> Span:
@@ -28,15 +28,15 @@ def status_word(line: SampleLine) -> Span:
     sample = line.sample
     activity = sample.activity
     if line.gone and not sample.has_ended:
-        return span_of(f"was {word_of_status(sample.status)}", "look")
+        return span_of(f"was {word_of_status(sample.status)}", "warning")
     if not line.is_known:
         return span_of(f"was {word_of_status(sample.status)}", "dim")
     if sample.interrupt == "cancel":
-        return span_of("cancelling", "look")
+        return span_of("cancelling", "warning")
     if sample.interrupt:
-        return span_of(f"stopping: {sample.interrupt}", "look")
+        return span_of(f"stopping: {sample.interrupt}", "warning")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
-        return span_of("retrying", "look")
+        return span_of("retrying", "warning")
     word = word_of_status(sample.status)
     return span_of(word, _TONES.get(sample.status, "dim"))
 
@@ -51,12 +51,12 @@ def doing(sample: Sample, clock: float | None) -> Cell:
         times = "" if activity.type == "retry_wait" else "\u00d7"
         spans.append(span_of(f" {times}{fmt.count(activity.count)}", "dim"))
     if clock is not None and activity.deadline is not None:
-        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "warning"))
     elif clock is not None and activity.started_at is not None:
         lasted = fmt.duration(clock - activity.started_at)
-        spans.append(span_of(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
+        spans.append(span_of(f" {lasted}", "warning" if activity.type in _WAITS else "dim"))
     if any(call.cancel_requested for call in activity.calls):
-        spans.append(span_of(" cancel requested", "look"))
+        spans.append(span_of(" cancel requested", "warning"))
     return tuple(spans)
 
 
@@ -87,12 +87,12 @@ def idle(line: SampleLine) -> float | None:
 def limits(sample: Sample) -> Cell:
     """Return the limit that ended a sample; else its token limit and how much is used."""
     if sample.limit:
-        return text_cell(f"hit {sample.limit}", "look")
+        return text_cell(f"hit {sample.limit}", "warning")
     used, total = fmt.sane(sample.token_limit_usage), fmt.sane(sample.token_limit_total)
     if used is None or not total:
         return UNKNOWN
     kind = sample.token_limit_type or "tokens"
-    tone: Tone = "look" if used / total > 0.9 else "dim"  # noqa: PLR2004
+    tone: Tone = "warning" if used / total > 0.9 else "dim"  # noqa: PLR2004
     return (span_of(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
 
 
@@ -122,7 +122,7 @@ def _score_tone(value: object) -> Tone:
         return "plain"
     if value in {"C", 1}:
         return "good"
-    return "hand" if value in {"I", 0} else "plain"
+    return "error" if value in {"I", 0} else "plain"
 
 
 def _score_value(line: SampleLine) -> FieldValue:
@@ -203,7 +203,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "retries",
-            lambda line: count_cell(line.sample.retries, "look", zero="dim"),
+            lambda line: count_cell(line.sample.retries, "warning", zero="dim"),
             lambda line: line.sample.retries,
             align="right",
             width=7,
@@ -243,7 +243,7 @@ _ORDER: dict[str, int] = {
 def _rank(sample: Sample) -> tuple[int, float]:
     rank = _ORDER.get(sample.status, 3)
     activity = sample.activity
-    if rank == 1 and (sample.interrupt or (activity and activity.type in _LOOK)):
+    if rank == 1 and (sample.interrupt or (activity and activity.type in _WAITS)):
         rank = 0
     started = fmt.sane(sample.started_at) or 0.0
     ended = fmt.sane(sample.completed_at) or 0.0
@@ -300,7 +300,7 @@ def counts_line(line: TaskLine) -> str:
         (counts.queued, "queued"),
         (counts.pending, "pending"),
         (counts.cancelled, "cancelled"),
-        (counts.abandoned, "abandoned"),
+        (counts.abandoned, line.task.missing_word),
     )
     words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
     if line.task.samples_cut:

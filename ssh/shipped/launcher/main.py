@@ -18,7 +18,7 @@ VERBS = {
     "start": start_run,
     "bar": bar_run,
     "sweep": delete_secrets,
-    "look": poll_runs,
+    "poll": poll_runs,
     "list": list_runs,
     "logs": read_logs,
     "examples": read_examples,

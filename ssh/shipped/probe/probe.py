@@ -62,8 +62,8 @@ class Probe:
             chosen = list(self.unchanged_reads.items())[:MAX_READS_PER_BEAT]
             for key, _ in chosen:
                 del self.unchanged_reads[key]
-        looks = [[key[0], key[1], key[2], at, took] for key, (at, took) in chosen]
-        return {"at": time.time(), "looks": looks}
+        polls = [[key[0], key[1], key[2], at, took] for key, (at, took) in chosen]
+        return {"at": time.time(), "polls": polls}
 
     def tick(self):
         beat_at = time.monotonic()
@@ -120,7 +120,7 @@ class Probe:
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.unwatch(head["name"])
-        elif kind == "look":
+        elif kind == "poll":
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.read_now()
