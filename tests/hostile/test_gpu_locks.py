@@ -128,7 +128,7 @@ def test_a_held_lock_can_not_be_removed_or_written_by_another_account(
         assert "Operation not permitted" in (told := other.does(attack, lock)) or (
             "Permission denied" in told
         )
-    assert gpus.said("GPU-aa")["run"] == RUN
+    assert gpus.held_by("GPU-aa")["run"] == RUN
     assert gpus.ran(2).status == EXIT_NO_GPUS
 
 
