@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
+from core.model.operation import Operation
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
@@ -230,6 +231,15 @@ class ReadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperationsSeen:
+    """The trace file of a process was read: all operations that have lasted for some seconds."""
+
+    at: float
+    process: ProcessKey
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
     """The machine's own Inspect read a log.
 
@@ -279,7 +289,6 @@ class FindingsAcknowledged:
     """The operator acknowledged findings.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         findings: Their ids.
     """
 
@@ -292,7 +301,6 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
@@ -309,7 +317,6 @@ class TimePassed:
     """A minute went by; processes that ended long ago leave the fleet.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         keep_gone: Seconds that a gone process stays in the fleet.
     """
 
@@ -322,7 +329,6 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         process: The process.
         can: The features (`core.model.feature.Feature`).
     """
@@ -345,7 +351,6 @@ class OrderEnded:
     """An order has an outcome; the outcome may be `unknown`.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         order: The id of the order.
         state: Its state now.
         message: The outcome in one sentence; harmless.
@@ -379,6 +384,7 @@ Event = (
     | SamplesSeen
     | ReadsUnchanged
     | ReadFailed
+    | OperationsSeen
     | LogRead
     | LogUnreadable
     | ScoreSeen

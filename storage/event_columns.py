@@ -13,6 +13,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -52,6 +53,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | DeadEvalFound(process=process)
             | TasksSeen(process=process)
             | ReadFailed(process=process)
+            | OperationsSeen(process=process)
             | SurfaceRead(process=process)
             | Dismissed(process=process)
         ):

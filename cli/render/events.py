@@ -19,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -136,6 +137,7 @@ class EventLines:
                 | LinkHeard()
                 | ReadsUnchanged()
                 | SurfaceRead()
+                | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()

@@ -39,6 +39,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
         ended_at=ended_at,
         ended_after=ended_after,
         waiting_since=None,
+        operations=None,
         paused=False,
         paused_now=False,
         paused_models=(),

@@ -19,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -109,6 +110,10 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
             return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
+        case OperationsSeen():
+            process = fleet.processes.get(event.process)
+            known = process and with_fields(process, operations=event.operations)
+            return _with_process(fleet, at, known)
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from core.ids import ProcessKey, TaskKey
+from core.model.operation import Operation
 
 
 class ProcessState(StrEnum):
@@ -87,6 +88,8 @@ class Process:
         container: The container that it is in; None: it is not in a container.
         is_cut_off: Whether its control server runs, but the file of its socket was removed.
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
+        operations: What its samples and it have done for some seconds, by its trace file; None:
+            not known.
     """
 
     key: ProcessKey
@@ -116,6 +119,7 @@ class Process:
     container: ContainerPlace | None = None
     is_cut_off: bool = False
     is_stopped: bool = False
+    operations: tuple[Operation, ...] | None = None
 
     @property
     def is_gone(self) -> bool:

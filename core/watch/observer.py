@@ -20,6 +20,7 @@ from core.events import (
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -39,8 +40,9 @@ from core.ports import Received
 from core.text import shown
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
+from core.watch.operations import operations
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
-from core.watch.process_list import ProcessReport, process_reports
+from core.watch.process_list import ProcessReport, process_key, process_reports
 
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
@@ -188,6 +190,10 @@ class Observer:
                 yield from self._unchanged(frame.head, self._clock.written_at(frame.head, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
+            case "doing":
+                process = process_key(self._machine, frame.head)
+                if process is not None and process in self._reports:
+                    yield OperationsSeen(at=at, process=process, operations=operations(frame.body))
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:
@@ -361,10 +367,8 @@ class Observer:
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:
-        pid, start, name = count(head, "pid"), text(head, "start"), text(head, "name")
-        if pid is None or start is None or name is None:
-            return None
-        return ProcessKey(self._machine, pid, start), name
+        process, name = process_key(self._machine, head), text(head, "name")
+        return None if process is None or name is None else (process, name)
 
     # -- full reads
 

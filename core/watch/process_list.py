@@ -107,17 +107,23 @@ def process_reports(
             yield found
 
 
+def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
+    """Return the process that a row or the head of a frame names; None: it names none."""
+    pid, start = count(row, "pid"), text(row, "start")
+    return None if pid is None or start is None else ProcessKey(machine, pid, start)
+
+
 def _report(
     machine: MachineName, row: JsonObject, *, at: float
 ) -> ProcessReport | DeadEvalFound | None:
-    pid, start = count(row, "pid"), text(row, "start")
-    if pid is None or start is None:
+    key = process_key(machine, row)
+    if key is None:
         return None
     if text(row, "channel") == "dead":
-        return _dead(ProcessKey(machine, pid, start), row, at=at)
+        return _dead(key, row, at=at)
     event = ProcessSeen(
         at=at,
-        process=ProcessKey(machine, pid, start),
+        process=key,
         state=ProcessState.LIVE,
         run_id=text(row, "run_id"),
         started_at=number(row, "started_at"),

@@ -22,6 +22,7 @@ from tests.support.model_values import (
     maybe,
     metrics,
     numbers,
+    operations,
     orders_of,
     process_keys,
     runs_of,
@@ -116,6 +117,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "samples": tuples(st.tuples(task, numbers)),
         },
         ev.ReadFailed: {"process": process, "what": texts, "reason": texts},
+        ev.OperationsSeen: {"process": process, "operations": tuples(operations)},
         ev.LogRead: {
             "task": task,
             "header": st.builds(

@@ -11,6 +11,7 @@ from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
 from core.views.tables.row_context import task_line
+from core.views.tables.samples import operation_cell
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 _CUT_OFF = (
@@ -30,14 +31,14 @@ def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
     return page(
         heading,
         (
-            section("Process", _facts(line)),
+            section("Process", _facts(line, now + fleet.clock_offset(key.machine))),
             section("GPUs", _gpus(line)),
             section("Tasks", _tasks(fleet, line)),
         ),
     )
 
 
-def _facts(line: ProcessLine) -> Iterator[Fact]:
+def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
     process = line.process
     yield fact("state", process_words(line))
     if process.container is not None:
@@ -49,6 +50,9 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
         yield words(
             "stopped", f"by a signal; to continue it, run: kill -CONT {process.key.pid}", "warning"
         )
+    for operation in process.operations or ():
+        if operation.sample is None:
+            yield fact("doing", operation_cell(operation, clock))
     if process.is_cut_off:
         yield words("channel", _CUT_OFF, "warning", limit=400)
     if process.trouble:

@@ -52,6 +52,7 @@ class ProcessList(threading.Thread):
             if bare == self.last_sent:
                 return
             self.last_sent = bare
+            self.probe.traces.wake.set()
             self.probe.frames.state("processes", "processes", {"at": time.time()}, compact(rows))
 
     def run(self):

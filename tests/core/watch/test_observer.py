@@ -17,6 +17,7 @@ from core.events import (
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -362,6 +363,22 @@ def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
     )
     assert isinstance(event, SamplesSeen)
     assert event.counts.running == 1
+
+
+def test_operations_of_a_trace_are_reported_and_bad_rows_left_out(watched: Watched) -> None:
+    row = {"action": "Subprocess", "what": "docker exec", "words": "ls", "since": NOW, "count": 2}
+    good = {**row, "task": "t", "sample_id": "s1", "epoch": 1}
+    bad: list[object] = [3, {}, {**row, "since": "x"}, {**row, "what": ""}]
+    place = {"pid": 7, "start": "b:1"}
+    (event,) = watched.receive(
+        "doing", [good, {**row, "sample_id": True, "epoch": 1}, *bad], **place
+    )
+    assert isinstance(event, OperationsSeen)
+    assert [(each.what, each.sample, each.count) for each in event.operations] == [
+        ("docker exec", ("s1", 1), 2), ("docker exec", None, 2),
+    ]  # fmt: skip
+    assert watched.receive("doing", {"no": "list"}, **place) == []
+    assert watched.receive("doing", [], pid=8, start="b:1") == []
 
 
 def test_a_running_score_is_reported_and_its_lack_is_not_a_failure(watched: Watched) -> None:
