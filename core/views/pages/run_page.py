@@ -10,6 +10,7 @@ from core.ctl.decode import inner, text
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
+from core.launch.engines.tmux_sessions import display_command
 from core.launch.plan.eval_set_args import CODE_FOLDER
 from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
@@ -50,7 +51,7 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
             section("Check first", _first(run)),
             section("Logs", _logs(run)),
             section("Spec", spec_facts(run)),
-            section("By hand", _commands(run)),
+            section("By hand", _commands(fleet, run)),
         ),
     )
 
@@ -258,13 +259,16 @@ def _word(text: str) -> str:
         return shown(text)
 
 
-def _commands(run: Run) -> Iterator[Fact]:
+def _commands(fleet: Fleet, run: Run) -> Iterator[Fact]:
     yield words("inspect", inspect_command(run), "key", _COMMAND)
     yield words("", secrets_note(run), "dim", _LONG)
     yield words("evalroom", "Y copies `evalroom launch` with this spec", "dim")
-    if run.attach:
-        yield words("attach", " ".join(_word(word) for word in run.attach), "key", _COMMAND)
-        yield words("", "t attaches to it", "dim")
+    machine = fleet.machines.get(run.machine)
+    is_viewed = machine is not None and machine.read_only
+    attach = display_command(run.attach, read_only=is_viewed)
+    if attach:
+        yield words("attach", " ".join(_word(word) for word in attach), "key", _COMMAND)
+        yield words("", "t shows it, without input" if is_viewed else "t attaches to it", "dim")
 
 
 # Output
