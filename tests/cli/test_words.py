@@ -99,7 +99,7 @@ def test_the_room_without_a_terminal_is_reported(home: Home, argv: list[str]) ->
 def test_a_recording_that_is_missing_is_reported_before_the_terminal(home: Home) -> None:
     ran = home.run("replay", "nope")
     assert ran.status == 1
-    assert "the recording nope can't be read" in ran.err
+    assert "can't read the recording nope: No such file" in ran.err
     assert "terminal" not in ran.err
 
 
