@@ -32,7 +32,7 @@ def room() -> tuple[ScriptedLaunching, RoomApp]:
         name="docker",
         level=CheckLevel.STOP,
         message="the daemon does not answer: permission denied",
-        advice="add the user to the group docker, then log in anew",
+        advice="add the user to the group docker, then log in again",
     )  # fmt: skip
     memory = Check(
         name="containers", level=CheckLevel.WARNING, message="8 x 4G are asked for, 20G are free",

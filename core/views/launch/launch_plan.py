@@ -74,7 +74,7 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         parts = (
             plural(len(tasks), "task"),
             plural(len(models), "model"),
-            ", ".join(f"{count} on {name}" for name, count in machines.items()),
+            _spread(machines),
         )
         yield span_of(f"{' · '.join(parts)} · ")
     yield span_of(f"at worst {_worst(checked)}", "dim")
@@ -82,6 +82,13 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         yield Span(Shown("  "))
         yield Span(glyph("production"), "warning")
         yield span_of(" on production", "warning")
+
+
+def _spread(machines: Mapping[str, int]) -> str:
+    """Return how many runs each machine gets: `on h1, h2` or `3 on h1, 1 on h2`."""
+    if set(machines.values()) == {1}:
+        return f"on {', '.join(machines)}"
+    return ", ".join(f"{count} on {name}" for name, count in machines.items())
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
