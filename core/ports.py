@@ -52,7 +52,7 @@ class SignIn:
         return next((word for word in rest if "=" not in word), self.words[0])
 
 
-Heard = LinkChanged | Frame
+Received = LinkChanged | Frame
 """An event from a connection: the link's state changed, or the probe sent a frame."""
 
 
@@ -64,8 +64,8 @@ class MachineConnection(Protocol):
         """The machine's name."""
         ...
 
-    async def run(self, hear: Callable[[Heard], None]) -> None:
-        """Keep the link up until cancelled; pass every event to `hear`. Raises no errors."""
+    async def run(self, receive: Callable[[Received], None]) -> None:
+        """Keep the link up until cancelled; pass every event to `receive`. Raises no errors."""
         ...
 
     def send(self, frame: Frame) -> bool:
@@ -147,6 +147,14 @@ class EventStore(Protocol):
 
         Raises:
             StorageError: They are not on disk.
+        """
+        ...
+
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
         """
         ...
 

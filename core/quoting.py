@@ -55,6 +55,12 @@ def path_word(path: str) -> str:
     return quoted(path)
 
 
+def ssh_config_word(path: str) -> str:
+    """Return a path as one word of a value that ssh may split, such as UserKnownHostsFile."""
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def program_word(path: str) -> str:
     """Return the word for a program as a config names it: `~/` is the home over there.
 

@@ -37,7 +37,7 @@ LAST_READY_TIMEOUT_S = 6.0
 MAX_NOISE_BYTES = 1024 * 1024
 """Most output before `ready`; more than that is not a greeting."""
 MAX_ERROR_BYTES = 4096
-REST_TIMEOUT_S = 1.0
+LATE_OUTPUT_TIMEOUT_S = 1.0
 """How long to wait for the rest of the output of a program that has ended, seconds."""
 CHUNK_BYTES = 2048
 """How much of the program each mark stands for."""
@@ -75,11 +75,11 @@ class ErrorTail:
     async def wait_whole(self) -> None:
         """Wait until `collect` has read the end: the program is over, so the end is on its way.
 
-        Returns after `REST_TIMEOUT_S` in any case, since a child of the program may keep the
+        Returns after `LATE_OUTPUT_TIMEOUT_S` in any case, since a child of the program may keep the
         stream open.
         """
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(REST_TIMEOUT_S):
+            async with asyncio.timeout(LATE_OUTPUT_TIMEOUT_S):
                 await self._is_whole.wait()
 
     def add(self, data: bytes) -> None:
@@ -298,7 +298,7 @@ async def _start_error(
         async with asyncio.timeout(3.0):
             status = await program.wait()
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(REST_TIMEOUT_S):
+        async with asyncio.timeout(LATE_OUTPUT_TIMEOUT_S):
             while len(noise) <= MAX_NOISE_BYTES and (data := await program.read()):
                 noise += data
     await errors.wait_whole()

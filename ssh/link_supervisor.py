@@ -30,7 +30,8 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.model.job import Job
 from core.model.machine import LinkState
-from core.ports import Heard, Reply, SignIn
+from core.ports import Received, Reply, SignIn
+from core.read_only import frame_reads
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
 from ssh.links.link import Link, LinkFactory
@@ -104,7 +105,7 @@ class LinkSupervisor:
         self._accept = accept
         self._sign_in = sign_in
         self._agent = agent
-        self._hear: Callable[[Heard], None] = _ignore
+        self._receive: Callable[[Received], None] = _ignore
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
         self._retry = asyncio.Event()
@@ -126,9 +127,9 @@ class LinkSupervisor:
         """The machine's name."""
         return self._machine
 
-    async def run(self, hear: Callable[[Heard], None]) -> None:
+    async def run(self, receive: Callable[[Received], None]) -> None:
         """See `core.ports.MachineConnection.run`."""
-        self._hear = hear
+        self._receive = receive
         self._report(LinkState.CONNECTING)
         try:
             await self._run_sessions()
@@ -149,10 +150,14 @@ class LinkSupervisor:
 
     def send(self, frame: Frame) -> bool:
         """See `core.ports.MachineConnection.send`."""
+        if self._options.read_only and not frame_reads(frame.kind):
+            return False
         return self._session is not None and self._session.send(frame)
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """See `core.ports.MachineConnection.request`."""
+        if self._options.read_only and not frame_reads(frame.kind):
+            raise RequestFailed(f"not sent: {self._machine} is read-only")
         if self._session is None or not self._session.is_up:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         return await self._session.request(frame, deadline=deadline)
@@ -202,7 +207,7 @@ class LinkSupervisor:
         self, state: LinkState, error: MachineError | None = None, *, retry_at: float | None = None
     ) -> None:
         self._state = state
-        self._hear(
+        self._receive(
             LinkChanged(
                 at=time.time(),
                 machine=self._machine,
@@ -271,7 +276,7 @@ class LinkSupervisor:
             ) from error
 
     async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
-        def hear(frame: Frame) -> None:
+        def relay(frame: Frame) -> None:
             self._check_awake()
             if frame.kind == "hello":
                 self._was_up, self._lost_at = True, None
@@ -280,9 +285,9 @@ class LinkSupervisor:
                 self._report(LinkState.UP)
             elif self._state is LinkState.LAGGING:
                 self._report(LinkState.UP)
-            self._hear(frame)
+            self._receive(frame)
 
-        await session.run(hear)
+        await session.run(relay)
 
     def _link_advice(self, state: LinkState) -> str | None:
         return self._advice if state is LinkState.UP else None
@@ -368,5 +373,5 @@ def new_desk_id() -> str:
     return secrets.token_hex(8)
 
 
-def _ignore(_: Heard) -> None:
+def _ignore(_: Received) -> None:
     return

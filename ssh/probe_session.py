@@ -122,8 +122,8 @@ class ProbeSession:
         self.is_up = False
         """Whether the probe sent its `hello`."""
 
-    async def run(self, hear: Callable[[Frame], None]) -> None:
-        """Start the probe and pass each of its frames to `hear`; ends only by an exception.
+    async def run(self, receive: Callable[[Frame], None]) -> None:
+        """Start the probe and pass each of its frames to `receive`; ends only by an exception.
 
         To end the probe, cancel this and close the link.
 
@@ -134,7 +134,7 @@ class ProbeSession:
             program = await self._start_shell()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._errors.collect(program))
-                tasks.create_task(self._run_probe(tasks, program, hear))
+                tasks.create_task(self._run_probe(tasks, program, receive))
         except* MachineError as group:
             raise first_error(group) from None
         finally:
@@ -194,7 +194,7 @@ class ProbeSession:
             ) from error
 
     async def _run_probe(
-        self, tasks: asyncio.TaskGroup, program: Program, hear: Callable[[Frame], None]
+        self, tasks: asyncio.TaskGroup, program: Program, receive: Callable[[Frame], None]
     ) -> None:
         rest = await start_python(
             self._machine,
@@ -220,7 +220,7 @@ class ProbeSession:
                             deadline.reschedule(None)
                             tasks.create_task(self._write(program))
                             tasks.create_task(self._send_beats())
-                        self._handle(frame, hear)
+                        self._handle(frame, receive)
                     data = await program.read()
                     if not data:
                         raise await self._end_error(program, clean=splitter.is_between_frames)
@@ -239,7 +239,7 @@ class ProbeSession:
                 f"the probe on {self._machine} sent invalid data: {error.message}",
             ) from error
 
-    def _handle(self, frame: Frame, hear: Callable[[Frame], None]) -> None:
+    def _handle(self, frame: Frame, receive: Callable[[Frame], None]) -> None:
         number: object = frame.head.get("id")
         pending = self._pending.get(number) if type(number) is int else None
         answered = pending.answered if pending is not None else None
@@ -257,7 +257,7 @@ class ProbeSession:
             reason = shown(frame.head.get("reason"))
             raise LinkLost(self._machine, f"the probe on {self._machine} ended: {reason}")
         if frame.kind != "reply":
-            hear(frame)
+            receive(frame)
 
     async def _write(self, program: Program) -> None:
         while True:

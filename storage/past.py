@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -14,12 +15,15 @@ from storage.readonly import query_readonly
 
 MAX_EVENTS = 5_000
 """Events that are read; with more, the oldest are left out."""
-_LOOK_BACK_S = 604_800.0
+_BEFORE_S = 604_800.0
 """How long before `since` a process may have been seen that had not ended then, seconds."""
 MAX_FINDINGS = 500
+_OLDER_TONES = {"look": "warning", "hand": "error"}
+"""Tones of findings in older histories, each with its name today."""
 _EVENTS = (
-    "SELECT body FROM event WHERE at >= ? AND kind IN ('Dismissed', 'LogRead', 'LogUnreadable',"
-    " 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen') ORDER BY id DESC LIMIT ?"
+    "SELECT body FROM event WHERE at >= ? AND kind IN ('DeadEvalFound', 'Dismissed', 'LogRead',"
+    " 'LogUnreadable', 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen')"
+    " ORDER BY id DESC LIMIT ?"
 )
 
 
@@ -34,7 +38,7 @@ def past_readonly(path: Path, since: float) -> Past:
 
 def read_past(connection: sqlite3.Connection, since: float) -> Past:
     """Return what the history knows since then, Unix seconds; unreadable rows are left out."""
-    events = connection.execute(_EVENTS, (since - _LOOK_BACK_S, MAX_EVENTS)).fetchall()
+    events = connection.execute(_EVENTS, (since - _BEFORE_S, MAX_EVENTS)).fetchall()
     findings = connection.execute(
         "SELECT body FROM finding WHERE at >= ? OR (json_extract(body, '$.is_kept')"
         " AND json_extract(body, '$.closed_at') IS NULL) ORDER BY at DESC LIMIT ?",
@@ -68,6 +72,10 @@ def _event(body: str) -> Event | None:
 
 def _finding(body: str) -> Finding | None:
     try:
-        return msgspec.convert(json.loads(body), Finding)
+        fields: Any = json.loads(body)
+        if isinstance(fields, dict):
+            known = cast("dict[str, Any]", fields)
+            known["tone"] = _OLDER_TONES.get(str(known.get("tone")), known.get("tone"))
+        return msgspec.convert(fields, Finding)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None

@@ -127,12 +127,12 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         """Draw first, then run the room."""
         self.take_terminal()
         self.set_interval(1.0, self._second)
-        self._unsubscribe = self.room.subscribe(self._heard)
+        self._unsubscribe = self.room.subscribe(self._show_update)
         if self._unknown_keys:
             names = ", ".join(self._unknown_keys)
-            self.say(f"[keys] in the config has unknown names: {names}", "look")
+            self.say(f"[keys] in the config has unknown names: {names}", "warning")
         if self._greeting:
-            self.say(self._greeting, "look")
+            self.say(self._greeting, "warning")
         self.call_after_refresh(self._run_services)
 
     def _run_services(self) -> None:
@@ -161,7 +161,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self.keep_report(worker.error)
             if worker.name == "the desk":
                 self.notice = Shown("the desk stopped")
-            self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
+            self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "error")
 
     # What controllers and dialogs ask for (tui.ui.Ui)
 
@@ -185,7 +185,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.say_totals()
             front.say_keys()
 
-    def _heard(self, update: FleetUpdate) -> None:
+    def _show_update(self, update: FleetUpdate) -> None:
         self._revision = update.revision
         self.post_message(self.RoomChanged())
 
@@ -225,7 +225,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         return next(found, None)
 
     def _second(self) -> None:
-        if not self.look_at_terminal():
+        if not self.check_terminal():
             return
         front = self.front
         if front is None:

@@ -23,7 +23,7 @@ class Ui(Protocol):
 
         Args:
             sentence: What happened, and what to do.
-            tone: `plain`, `look` (a warning) or `hand` (an error).
+            tone: `plain`, `warning` or `error`.
         """
         ...
 

@@ -156,13 +156,13 @@ def _print_open_orders(desk: DeskReader, acting: ActionService) -> None:
 async def _settled(desk: DeskReader, reports: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
     """Wait up to `_UNKNOWN_FOR_S` for open orders; return the reports with their outcomes."""
     mine = {each.order for each in reports if each.order is not None}
-    heard = asyncio.Event()
-    end = desk.listen(lambda event: heard.set() if isinstance(event, OrderEnded) else None)
+    has_news = asyncio.Event()
+    end = desk.listen(lambda event: has_news.set() if isinstance(event, OrderEnded) else None)
     try:
         async with asyncio.timeout(_UNKNOWN_FOR_S):
             while any(order.id in mine and order.is_open for order in desk.fleet.orders):
-                await heard.wait()
-                heard.clear()
+                await has_news.wait()
+                has_news.clear()
     except TimeoutError:
         pass  # its outcome stays unknown: the next instance resolves it
     finally:

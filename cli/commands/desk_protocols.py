@@ -30,8 +30,8 @@ class DeskReader(Protocol):
         """GET `path` of a process's control channel."""
         ...
 
-    def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` with every event from now on; return a function that ends this."""
+    def listen(self, on_event: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `on_event` with every event from now on; return a function that ends this."""
         ...
 
 

@@ -117,11 +117,11 @@ async def launch_now(
         otherwise="nothing was launched",
         may_ask=not command.as_json,
     )
-    tell = None if command.as_json else _StateNotes()
+    notes = None if command.as_json else _StateNotes()
     try:
-        runs = await launches.launch(checked, on_change=tell)
+        runs = await launches.launch(checked, on_change=notes)
         if command.wait:
-            runs = await _ended(desk, launches, runs, tell)
+            runs = await _ended(desk, launches, runs, notes)
     except asyncio.CancelledError:
         names = ", ".join(each.plan.run for each in checked[:_NAMED])
         more = f" and {len(checked) - _NAMED} more" if len(checked) > _NAMED else ""
@@ -152,19 +152,19 @@ async def _ended(
 ) -> tuple[Run, ...]:
     """Wait until every run has ended; return their final states."""
     ids = [run.id for run in runs]
-    heard = asyncio.Event()
+    has_news = asyncio.Event()
 
-    def hear(event: Event) -> None:
+    def on_event(event: Event) -> None:
         if isinstance(event, RunChanged) and event.run.id in ids:
-            heard.set()
+            has_news.set()
             if say is not None:
                 say(event.run)
 
-    end = desk.listen(hear)
+    end = desk.listen(on_event)
     try:
         while not all(launches.registry.runs[each].has_ended for each in ids):
-            await heard.wait()
-            heard.clear()
+            await has_news.wait()
+            has_news.clear()
     finally:
         end()
     return tuple(launches.registry.runs[each] for each in ids)

@@ -47,7 +47,7 @@ async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool
     over: asyncio.Future[None] = loop.create_future()
     sentences = EventLines()
 
-    def hear(event: Event) -> None:
+    def on_event(event: Event) -> None:
         try:
             if as_json:
                 row = event_row(event)
@@ -59,7 +59,7 @@ async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool
             if not over.done():
                 over.set_exception(error)
 
-    stop = desk.listen(hear)
+    stop = desk.listen(on_event)
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

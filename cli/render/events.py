@@ -9,6 +9,7 @@ from core.errors import sentences
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -18,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -33,7 +35,7 @@ from core.events import (
     TimePassed,
 )
 from core.ids import ProcessKey, TaskKey
-from core.model.log_summary import Metric
+from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
 from core.model.sample import Sample
 from core.model.task import TaskRow
@@ -92,6 +94,9 @@ class EventLines:
             case ProcessGone(process=process):
                 self._forget(process)
                 return [f"{_process(process)} ended"]
+            case DeadEvalFound(process=process, logs=logs):
+                line = f"{_process(process)} died unseen and left {fmt.plural(len(logs), 'log')}"
+                return [line] if self._is_new((process, "dead"), line) else []
             case TasksSeen(process=process):
                 lines = [self._task(TaskKey(process, row.task_id), row) for row in event.rows]
                 lines += [shown(each, 300) for each in event.malformed]
@@ -132,6 +137,7 @@ class EventLines:
                 | LinkHeard()
                 | ReadsUnchanged()
                 | SurfaceRead()
+                | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()
@@ -214,11 +220,11 @@ def log_words(event: LogRead) -> str:
         outcomes = (
             (counts.errored, "errored"),
             (counts.cancelled, "cancelled"),
-            (counts.abandoned, "abandoned"),
+            (counts.abandoned, missing_word(event.header.status)),
         )
         parts += [f"{number} {word}" for number, word in outcomes if number]
     details = f": {', '.join(parts)}" if parts else ""
-    status = event.header.status
+    status = event.header.outcome
     if status == "started":
         return f"has a log that says started{details}"
     return f"ended as {shown(status)}{details}"

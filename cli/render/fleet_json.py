@@ -36,7 +36,7 @@ def status_answer(fleet: Fleet, now: float) -> Json:
 
 def machine_row(machine: Machine, now: float) -> Json:
     """Return a machine: its link, its probe and its facts."""
-    heard = machine.link.heard_at
+    heard_at = machine.link.heard_at
     return {
         "name": machine.name,
         "state": str(machine.link.state),
@@ -47,7 +47,7 @@ def machine_row(machine: Machine, now: float) -> Json:
         "tags": list(machine.tags),
         "read_only": machine.read_only,
         "production": machine.production,
-        "age_seconds": None if heard is None else max(0.0, now - heard),
+        "age_seconds": None if heard_at is None else max(0.0, now - heard_at),
         "probe": plain_json(machine.probe),
         "facts": plain_json(machine.facts),
     }
@@ -56,12 +56,14 @@ def machine_row(machine: Machine, now: float) -> Json:
 def process_row(fleet: Fleet, process: Process, now: float) -> Json:
     """Return a process in the form of `inspect ctl process list`, with evalroom's fields added."""
     tasks = [task for key, task in fleet.tasks.items() if key.process == process.key]
-    heard = max((task.heard_at for task in tasks), default=process.since)
+    heard_at = max((task.heard_at for task in tasks), default=process.since)
     return {
         "machine": process.key.machine,
         "pid": process.key.pid,
         "socket_path": process.socket_path,
         "started_at": process.started_at,
+        "ended_at": process.ended_at,
+        "ended_after": process.ended_after,
         "keep_alive": process.keep_alive,
         "paused": process.paused,
         "paused_now": process.paused_now,
@@ -73,7 +75,7 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
         "can_signal": process.can_signal,
         "signal_reason": process.signal_refusal,
         "container": plain_json(process.container),
-        "age_seconds": max(0.0, now - heard),
+        "age_seconds": max(0.0, now - heard_at),
         "tasks": [
             {"task_id": each.row.task_id, "task": each.row.task, "status": each.row.status}
             for each in tasks

@@ -71,7 +71,7 @@ class Executor:
         self._limit = limit
 
     async def execute(
-        self, plan: Plan, *, tell: Callable[[OrderReport], None] | None = None
+        self, plan: Plan, *, on_report: Callable[[OrderReport], None] | None = None
     ) -> tuple[OrderReport, ...]:
         """Execute a confirmed plan: processes at the same time, one order at a time for each.
 
@@ -79,7 +79,7 @@ class Executor:
 
         Args:
             plan: The confirmed plan.
-            tell: Called with each report as it comes.
+            on_report: Called with each report as it comes.
 
         Returns:
             One report for each step, in the plan's order.
@@ -88,8 +88,8 @@ class Executor:
 
         def take(report: OrderReport) -> None:
             reports[report.index] = report
-            if tell is not None:
-                tell(report)
+            if on_report is not None:
+                on_report(report)
 
         async with asyncio.TaskGroup() as tasks:
             for process, indexes in by_process(step.target for step in plan.steps).items():

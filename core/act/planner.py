@@ -106,7 +106,7 @@ class Planner:
         requests: Sequence[ActionRequest],
         *,
         reason: str = "",
-        tell: Callable[[PlanningProgress], None] | None = None,
+        on_progress: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan that carries the requests out.
@@ -115,7 +115,7 @@ class Planner:
             title: What the plan is called, in a few words.
             requests: Pairs of an action and a target; the action is offered on the target's scope.
             reason: Why, in the operator's words.
-            tell: Called with the progress after each target.
+            on_progress: Called with the progress after each target.
             hurry: Once it is set, reads no longer pause.
 
         Raises:
@@ -132,8 +132,8 @@ class Planner:
                     steps[index] = await self.step(
                         *requests[index], reader, throttle, reason=reason
                     )
-                    if tell is not None:
-                        tell(PlanningProgress(len(steps), len(requests)))
+                    if on_progress is not None:
+                        on_progress(PlanningProgress(len(steps), len(requests)))
 
         async with asyncio.TaskGroup() as tasks:
             for process, indexes in by_process(target for _, target in requests).items():

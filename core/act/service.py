@@ -125,7 +125,7 @@ class ActionService:
         places: Sequence[ActionPlace],
         *,
         reason: str = "",
-        tell: Callable[[PlanningProgress], None] | None = None,
+        on_progress: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan of one action on the selected places.
@@ -135,7 +135,9 @@ class ActionService:
             RequestFailed: A task's errored samples can't be listed.
         """
         requests = await requests_for(self._desk, action, places)
-        return await self.plan_of(title, requests, reason=reason, tell=tell, hurry=hurry)
+        return await self.plan_of(
+            title, requests, reason=reason, on_progress=on_progress, hurry=hurry
+        )
 
     async def plan_of(
         self,
@@ -143,7 +145,7 @@ class ActionService:
         requests: Sequence[ActionRequest],
         *,
         reason: str = "",
-        tell: Callable[[PlanningProgress], None] | None = None,
+        on_progress: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan of concrete requests.
@@ -151,7 +153,9 @@ class ActionService:
         Raises:
             UsageWrong: There is no request.
         """
-        return await self._planner.plan(title, requests, reason=reason, tell=tell, hurry=hurry)
+        return await self._planner.plan(
+            title, requests, reason=reason, on_progress=on_progress, hurry=hurry
+        )
 
     async def undo(self) -> Plan:
         """Return the plan that undoes the last plan of this operator that can be undone.
@@ -178,7 +182,7 @@ class ActionService:
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[OrderReport], None] | None = None,
+        on_report: Callable[[OrderReport], None] | None = None,
     ) -> tuple[OrderReport, ...]:
         """Execute a plan that was confirmed.
 
@@ -186,7 +190,7 @@ class ActionService:
             plan: The previewed plan.
             words: The words that the operator typed.
             yes: Whether the operator said yes to acting on runs that others launched.
-            tell: Called with each report as it comes.
+            on_report: Called with each report as it comes.
 
         Raises:
             NotConfirmed: The plan was not confirmed as it requires; nothing was sent.
@@ -194,7 +198,7 @@ class ActionService:
         why = unmet(plan, words=words, yes=yes)
         if why is not None:
             raise NotConfirmed(why)
-        return await self._executor.execute(plan, tell=tell)
+        return await self._executor.execute(plan, on_report=on_report)
 
 
 def _speaks_against(step: Step) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.config.model import WatchConfig
+from core.desk.acknowledgements import follow_acknowledgements
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
-from core.desk.past import NOTHING, Past, past_events, with_past
+from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
@@ -17,6 +18,7 @@ from core.desk.step import advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
@@ -37,7 +39,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, EventStore, Heard, MachineConnection, Show
+from core.ports import Clock, EventStore, MachineConnection, Received, Show
 from core.signal import Signal
 from core.watch.observer import Observer
 
@@ -98,7 +100,7 @@ class Desk(MachineRequests):
         """Holds the fleet; calls the screens when it changed."""
         self._folded = Signal[Event]()
         """Every event, once it is folded in."""
-        self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
+        self._inbox: deque[tuple[MachineName, Received, float] | Event] = deque()
         """Input that the loop has not processed yet: (machine, received, when), or an event."""
         self._woken = asyncio.Event()
         """Set: the loop has something to do."""
@@ -130,7 +132,7 @@ class Desk(MachineRequests):
                 if key.machine == name and not process.is_gone
             )
         if self._writer is not None:
-            self._writer.begin_with(fleet)
+            self._writer.begin_with(fleet, leftover_findings(fleet, past))
 
     # For the screens (core.ports.Room)
 
@@ -170,9 +172,9 @@ class Desk(MachineRequests):
         """
         return self._publisher.subscribe(show)
 
-    def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` with every event, once it is folded in; return what ends that."""
-        return self._folded.connect(hear)
+    def listen(self, on_event: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `on_event` with every event, once it is folded in; return what ends that."""
+        return self._folded.connect(on_event)
 
     def focus(self, task: TaskKey | None) -> None:
         """Poll this task more often than the others; None: no task."""
@@ -200,7 +202,7 @@ class Desk(MachineRequests):
     def poll_now(self, process: ProcessKey) -> None:
         """Poll a process once now, even in the pause after a slow poll."""
         if (connection := self._connections.get(process.machine)) is not None:
-            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
+            connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
 
     # The loop
 
@@ -229,6 +231,11 @@ class Desk(MachineRequests):
                 tasks.create_task(self._tick(), name="ticks")
                 if self._writer is not None:
                     tasks.create_task(self._writer.run(), name="event writer")
+                if self._store is not None:
+                    acknowledgements = follow_acknowledgements(
+                        self._store, lambda: self.fleet, self._clock.now, self.post
+                    )
+                    tasks.create_task(acknowledgements, name="acknowledgements")
                 await self._loop()
         finally:
             if self._writer is not None:
@@ -260,7 +267,7 @@ class Desk(MachineRequests):
             return False
         return True
 
-    def _receive(self, machine: MachineName, received: Heard) -> None:
+    def _receive(self, machine: MachineName, received: Received) -> None:
         self._inbox.append((machine, received, self._clock.now()))
         self._woken.set()
 
@@ -282,12 +289,12 @@ class Desk(MachineRequests):
                 await asyncio.sleep(0)
                 started = loop.time()
 
-    async def _decode(self, name: MachineName, received: Heard, at: float) -> tuple[Event, ...]:
+    async def _decode(self, name: MachineName, received: Received, at: float) -> tuple[Event, ...]:
         observer = self._observers[name]
         if isinstance(received, Frame) and len(received.body) > _LARGE_FRAME_BYTES:
-            events = await asyncio.to_thread(observer.hear, received, at)
+            events = await asyncio.to_thread(observer.events_of, received, at)
         else:
-            events = observer.hear(received, at)
+            events = observer.events_of(received, at)
         self._steering.outdate(name)
         if isinstance(received, Frame) and received.kind in {"hello", "processes"}:
             self._steering.steer_at_once(name)
@@ -329,7 +336,7 @@ class Desk(MachineRequests):
             case ProbeAnswered(machine=name):
                 if (reader := self._log_readers.get(name)) is not None:
                     reader.forget_failures()
-            case ProcessGone():
+            case ProcessGone() | DeadEvalFound():
                 name = event.process.machine
             case TasksSeen():
                 if not has_finishing_task(self.fleet, event.process):
@@ -354,13 +361,11 @@ class Desk(MachineRequests):
     def _report_storage(self, reason: str | None) -> None:
         """Open the finding that events are not stored, and why; None: close it."""
         at = self._clock.now()
-        finding = (
-            storage_works(self.fleet, at)
-            if reason is None
-            else storage_failed(self.fleet, reason, at)
-        )
-        if finding is not None:
-            self._open_finding(finding)
+        if reason is None:
+            found = storage_works(self.fleet, at)
+        else:
+            found = (storage_failed(self.fleet, reason, at),)
+        self._publisher.change(with_findings(self.fleet, found))
 
     def _open_finding(self, finding: Finding) -> None:
         self._publisher.change(with_findings(self.fleet, (finding,)))

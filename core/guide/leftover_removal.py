@@ -144,7 +144,7 @@ def with_result(guide: Guide, result: str) -> Guide:
     )
 
 
-def look_at_containers(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
+def containers_status(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     """Return the state of the step: over once none of its containers is left."""
     del guide
     machine = world.fleet.machines.get(step.machine) if step.machine is not None else None

@@ -6,11 +6,11 @@ from dataclasses import replace
 from core.guide import incident_status, step_status
 from core.guide.context import GuideContext
 from core.guide.guide import OVER, Guide, GuideKind, GuideStep, StepKind, StepState
-from core.guide.leftover_removal import look_at_containers
+from core.guide.leftover_removal import containers_status
 
-Look = Callable[[Guide, GuideStep, GuideContext], GuideStep]
+StepReader = Callable[[Guide, GuideStep, GuideContext], GuideStep]
 
-_LOOKS: dict[StepKind, Look] = {
+_RUN_STEPS: dict[StepKind, StepReader] = {
     StepKind.PAUSE: step_status.pause,
     StepKind.QUIESCE: step_status.quiesce,
     StepKind.FLUSH: step_status.flush,
@@ -20,9 +20,9 @@ _LOOKS: dict[StepKind, Look] = {
     StepKind.SCORE: step_status.ending,
     StepKind.CANCEL: step_status.ending,
     StepKind.RELEASE: step_status.release,
-    StepKind.CONTAINERS: look_at_containers,
+    StepKind.CONTAINERS: containers_status,
 }
-_INCIDENT: dict[StepKind, Look] = {
+_INCIDENT_STEPS: dict[StepKind, StepReader] = {
     StepKind.PAUSE: incident_status.pause,
     StepKind.RESUME: incident_status.resume,
 }
@@ -36,9 +36,9 @@ def advanced(guide: Guide, world: GuideContext) -> Guide:
         step = guide.steps[at]
         if step.since is None:
             step = replace(step, since=world.now)
-        known = _INCIDENT if guide.kind is GuideKind.INCIDENT else _LOOKS
-        look = known.get(step.kind)
-        step = step if look is None else look(guide, step, world)
+        known = _INCIDENT_STEPS if guide.kind is GuideKind.INCIDENT else _RUN_STEPS
+        reader = known.get(step.kind)
+        step = step if reader is None else reader(guide, step, world)
         guide = guide.with_step(at, step)
         if not step.is_over:
             return guide

@@ -85,9 +85,9 @@ class GuideRunner:
         """Return a guide of this evalroom by its id; None: it has no such guide."""
         return self._guides.get(guide)
 
-    def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
-        """Call `hear` with each guide that changed; return the function that ends that."""
-        return self._changed.connect(hear)
+    def listen(self, on_change: Callable[[Guide], None]) -> Callable[[], None]:
+        """Call `on_change` with each guide that changed; return the function that ends that."""
+        return self._changed.connect(on_change)
 
     async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
         """Return the open and recent guides of all evalrooms of this user, newest first.
@@ -207,7 +207,7 @@ class GuideRunner:
         self,
         guide: str,
         *,
-        tell: Callable[[PlanningProgress], None] | None = None,
+        on_progress: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Make the plan of the step that waits; its orders will belong to that step.
@@ -223,7 +223,11 @@ class GuideRunner:
             raise UsageWrong(f"no step waits for you: {why}")
         wishes = requests_of(known, step, self._world(known))
         plan = await self._acting.plan_of(
-            title_of(known, step), wishes, reason=guide_label(known.kind), tell=tell, hurry=hurry
+            title_of(known, step),
+            wishes,
+            reason=guide_label(known.kind),
+            on_progress=on_progress,
+            hurry=hurry,
         )
         world = self._world(known)
         plan = fitted(known, step, plan, world)
@@ -241,14 +245,14 @@ class GuideRunner:
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[OrderReport], None] | None = None,
+        on_report: Callable[[OrderReport], None] | None = None,
     ) -> tuple[OrderReport, ...]:
         """Execute the plan of a step with `ActionService.carry_out`, then update the guide.
 
         Raises:
             NotConfirmed: The plan was not confirmed as it requires; nothing was sent.
         """
-        reports = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
+        reports = await self._acting.carry_out(plan, words=words, yes=yes, on_report=on_report)
         await asyncio.sleep(0)
         await self.refresh(guide)
         return reports

@@ -64,7 +64,7 @@ def _trouble(
         what = f"Docker {verb} under this task"
         if docker.error:
             what += f": {docker.error}"
-        return "hand", 1, sentences(what, f"{_LOSS}, once Docker runs again")
+        return "error", 1, sentences(what, f"{_LOSS}, once Docker runs again")
     if last is None or last.state is not ToolState.OK:
         return None
     now, then = _of(after, task.key, docker), _of(before, task.key, last)
@@ -74,14 +74,14 @@ def _trouble(
         names = _named([each.name for each in stopped])
         number = plural(len(stopped), "container")
         what = f"{number} of this task stopped: {names} ({stopped[0].status})"
-        return "hand", len(stopped), sentences(what, _LOSS)
+        return "error", len(stopped), sentences(what, _LOSS)
     missing = _running_at(before, task) - len(then)
     if missing > 0 and len(now) <= len(then):
         lost = plural(missing, "running sample has", "running samples have")
         what = (
             f"{lost} no sandbox any more: {plural(len(now), 'sandbox remains', 'sandboxes remain')}"
         )
-        return "hand", missing, sentences(what, _LOSS)
+        return "error", missing, sentences(what, _LOSS)
     return None
 
 
@@ -114,7 +114,7 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
     projects = _named([each.project for each in left])
     what = f"{plural(number, 'container')} of ended evals {_is(number)} left over: {projects}"
     return (
-        "look",
+        "warning",
         number,
         sentences(what, f"Remove them with the guide 'clean up', or: {removal_command(left)}"),
     )

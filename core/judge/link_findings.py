@@ -15,10 +15,10 @@ FLAPPING_S = 3_600.0
 
 _LOST = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU})
 _TONES: dict[LinkState, Severity] = {
-    LinkState.DOWN: "hand",
-    LinkState.REFUSED: "hand",
-    LinkState.NEEDS_TRUST: "look",
-    LinkState.NEEDS_YOU: "look",
+    LinkState.DOWN: "error",
+    LinkState.REFUSED: "error",
+    LinkState.NEEDS_TRUST: "warning",
+    LinkState.NEEDS_YOU: "warning",
 }
 
 

@@ -14,16 +14,16 @@ from core.text import shown
 JUST_ENDED_S = 60.0
 """A task that has already ended when it is first seen is reported within this time of its end."""
 MANY_ERRORS_SHARE = 0.1
-"""Share of a task's samples from which errors are an error (`hand`), not a warning (`look`)."""
+"""Share of a task's samples from which errors are an `error`, not a `warning`."""
 
 _MAX_NAME_CHARACTERS = 60
 _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "good", "Success"),
-    TaskState.ERROR: ("finished", "hand", "Ended with an error"),
-    TaskState.CANCELLED: ("finished", "look", "Cancelled"),
-    TaskState.LOST: ("lost", "hand", "Lost"),
+    TaskState.ERROR: ("finished", "error", "Ended with an error"),
+    TaskState.CANCELLED: ("finished", "warning", "Cancelled"),
+    TaskState.LOST: ("lost", "error", "Lost"),
 }
 
 
@@ -93,7 +93,7 @@ def _end(task: Task, finding_id: str, at: float) -> Finding:
     counts = task.progress
     if task.state is TaskState.SUCCESS and counts.errored > 0:
         tone = _errors_tone(counts)
-        is_kept = tone == "hand"
+        is_kept = tone == "error"
     return Finding(
         id=finding_id,
         kind=kind,
@@ -113,7 +113,7 @@ def _how(task: Task) -> str:
     parts = (
         (samples.errored, f"errored{_main_cause(task)}"),
         (samples.cancelled, "cancelled"),
-        (samples.abandoned, "abandoned"),
+        (samples.abandoned, task.missing_word),
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
     if task.has_polled_counts:
@@ -156,7 +156,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
         yield Finding(
             id=identity,
             kind="log",
-            tone="look",
+            tone="warning",
             opened_at=at,
             machine=task.key.machine,
             task=task.key,
@@ -179,7 +179,7 @@ def _errors_share(samples: TaskCounts) -> float:
 
 
 def _errors_tone(samples: TaskCounts) -> Severity:
-    return "hand" if _errors_share(samples) >= MANY_ERRORS_SHARE else "look"
+    return "error" if _errors_share(samples) >= MANY_ERRORS_SHARE else "warning"
 
 
 def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterable[Finding]:
@@ -188,7 +188,7 @@ def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterabl
         return
     samples = plural(again, "sample was", "samples were")
     text = f"{samples} run again ({plural(total, 'retry', 'retries')})"
-    yield from _tally(after, task, at, ("retries", total, "look", text))
+    yield from _tally(after, task, at, ("retries", total, "warning", text))
 
 
 def _run_again(task: Task) -> tuple[int, int]:
@@ -206,7 +206,7 @@ def _tally(
     if last is not None and (task.is_over or (number == 0 and kind == "errors")):
         yield closed(last, at)
     elif last is not None and number > last.count:
-        worse: Severity = "hand" if "hand" in {tone, last.tone} else tone
+        worse: Severity = "error" if "error" in {tone, last.tone} else tone
         yield replace(last, count=number, text=text, tone=worse, changed_at=at)
     elif last is not None and number < last.count and kind == "errors":
         yield replace(last, count=number, text=text, tone=tone, changed_at=at)

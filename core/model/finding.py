@@ -5,8 +5,8 @@ from typing import Literal
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
-Severity = Literal["good", "look", "hand", "plain"]
-"""good and plain: nothing to do; look: a warning, check it; hand: an error, act on it."""
+Severity = Literal["good", "warning", "error", "plain"]
+"""good and plain: nothing to do; warning: check it; error: act on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,11 @@ from dataclasses import dataclass
 
 from core.model.sample import Sample, SampleId
 
+_CANCELS = frozenset(
+    f"TerminateTaskError: Task cancelled by user ({how})" for how in ("abort", "retry")
+)
+"""The causes in the logs of tasks that an operator cancelled, in Inspect's words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
@@ -53,6 +58,9 @@ class LogHeader:
         time_limit: The time limit of its samples when it started, seconds; None: no limit.
         total_tokens: The tokens of all models; None: the log does not say.
         buffer: What its dead eval left in a buffer and not in the log; None: nothing.
+        last_written_at: When an eval without an end last wrote its log or its trace file, Unix
+            seconds on the host's clock; None: not known.
+        run: The id of the run of evalroom that its metadata names; empty: none.
     """
 
     location: str
@@ -72,11 +80,40 @@ class LogHeader:
     time_limit: int | None = None
     total_tokens: int | None = None
     buffer: LogBuffer | None = None
+    last_written_at: float | None = None
+    run: str = ""
 
     @property
     def is_final(self) -> bool:
         """Whether the eval has written its end into the log."""
         return self.status in {"success", "error", "cancelled"}
+
+    @property
+    def outcome(self) -> str:
+        """How the eval ended: its status, or `cancelled` where an operator's cancel ended it."""
+        return log_outcome(self.status, self.cause)
+
+
+def log_outcome(status: str, cause: str) -> str:
+    """Return how the eval of a log ended.
+
+    Inspect writes the status `error` for a task that an operator cancelled, and says so only in
+    the log's error.
+
+    Args:
+        status: The status of the log.
+        cause: The cause of the log's own error; empty: it has none.
+    """
+    return "cancelled" if status == "error" and cause in _CANCELS else status
+
+
+def missing_word(status: str) -> str:
+    """Return the word for planned samples that are not in a log with this status.
+
+    A drain or an end abandons the samples that have not started. An eval that was killed did not
+    write those that were running, and its buffer may still hold them.
+    """
+    return "not in the log" if status == "started" else "abandoned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +125,8 @@ class LogCounts:
         completed: Samples that ended without an error, those that a limit ended included.
         errored: Samples that an error ended.
         cancelled: Samples that were cancelled while they ran.
-        abandoned: Planned samples that are not in the log: the eval ended, or was drained, before
-            they started or before they were written.
+        abandoned: Planned samples that are not in the log: the eval ended, was drained, or was
+            killed before they started or before they were written (see `missing_word`).
         scored: Samples that have a score.
     """
 

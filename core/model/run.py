@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.log_summary import ErrorGroup, LogBuffer, Metric
+from core.model.log_summary import ErrorGroup, LogBuffer, Metric, log_outcome
 
 
 class RunState(StrEnum):
@@ -83,6 +83,11 @@ class RunLog:
     errors: tuple[ErrorGroup, ...] = ()
     buffer: LogBuffer | None = None
 
+    @property
+    def outcome(self) -> str:
+        """How the eval ended: the status, or `cancelled` where an operator's cancel ended it."""
+        return log_outcome(self.status, self.cause)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -111,6 +116,7 @@ class Run:
         host: The name of the host that started it, as that host gives it; empty: not known.
         leftover: Its processes that outlive its eval, one sentence; empty: none.
         attach: The command that attaches to it in a terminal of the machine; empty: none.
+        data_dir: The XDG_DATA_HOME that its script sets; empty: that of the login.
     """
 
     id: str
@@ -139,6 +145,7 @@ class Run:
     attach: tuple[str, ...] = ()
     host: str = ""
     leftover: str = ""
+    data_dir: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -162,8 +169,8 @@ class Run:
 
     @property
     def status(self) -> str:
-        """The worst status of its logs; the word of its state if no log was read."""
-        statuses = {log.status for log in self.logs}
+        """The worst outcome of its logs; the word of its state if no log was read."""
+        statuses = {log.outcome for log in self.logs}
         for status in ("started", "error", "cancelled", "success"):
             if status in statuses:
                 return status

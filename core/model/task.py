@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from core.ids import TaskKey
-from core.model.log_summary import LogHeader, LogSamples, Metric
+from core.model.log_summary import LogHeader, LogSamples, Metric, missing_word
 from core.model.sample import Sample, SampleCounts, SampleId
 
 
@@ -222,6 +222,11 @@ class Task:
         """The messages of its samples: of its log once that is read, else of the last poll."""
         messages = self.logged.messages if self.logged is not None else None
         return self.row.total_messages if messages is None else messages
+
+    @property
+    def missing_word(self) -> str:
+        """The word for its planned samples that are not in its log."""
+        return missing_word("" if self.header is None else self.header.status)
 
     @property
     def is_over(self) -> bool:

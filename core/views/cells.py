@@ -11,8 +11,8 @@ from typing import Generic, Literal, TypeVar
 from core.format import count, sane
 from core.text import NAME_LIMIT, Shown, shown
 
-Tone = Literal["plain", "dim", "strong", "good", "look", "hand", "key"]
-"""good: healthy; look: warning (check it); hand: error (act on it); key: a key or a command.
+Tone = Literal["plain", "dim", "strong", "good", "warning", "error", "key"]
+"""good: healthy; warning: check it; error: act on it; key: a key or a command.
 plain, dim and strong are greys."""
 
 KeyT = TypeVar("KeyT")

@@ -1,11 +1,13 @@
 """What ssh_config says about one host: the values that a connection needs, all expanded."""
 
+import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ssh.links.config_lines import ConfigProblem
 from ssh.links.config_parser import Options
 from ssh.links.config_tokens import LocalAccount, expand_home, expand_tokens, local_tokens
 
@@ -95,6 +97,7 @@ def resolved_host(
     *,
     digest: str | None = None,
     is_expanded: bool,
+    own_reading: Options | None = None,
 ) -> ResolvedHost:
     """Return the settings of a host from the options of ssh_config.
 
@@ -105,6 +108,9 @@ def resolved_host(
         digest: The value of `%C` as ssh computes it; None: as OpenSSH 9.2 does.
         is_expanded: Whether the files of host keys and the agent are expanded already, as `ssh -G`
             prints them.
+        own_reading: The options by evalroom's own reading. `ssh -G` prints a list of files without
+            quotes; where its files have blanks, the own reading tells where one ends. None: the
+            files that exist tell it.
 
     Raises:
         ConfigProblem: A value can't be expanded.
@@ -131,11 +137,14 @@ def resolved_host(
         return tuple(path(each) for each in options.get(option, ()) if each != "none")
 
     def listed(option: str, *, expands: bool) -> tuple[str, ...]:
+        def expanded(words: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(path(each) for each in words) if expands else words
+
+        own = (own_reading or {}).get(option, ())
         if not is_expanded:
-            words = options.get(option, ())
-            words = tuple(path(each) for each in words) if expands else words
+            words = expanded(options.get(option, ()))
         else:
-            words = _paths(first(option), account)
+            words = _printed_paths(first(option), own, expanded, account)
         return tuple(each for each in words if each != "none")
 
     command, jump = optional("proxycommand"), optional("proxyjump")
@@ -183,6 +192,14 @@ def needs_digest(options: Options) -> bool:
     return any("%C" in value for name in names for value in options.get(name, ()))
 
 
+def has_file_lists(options: Options, defaults: Options) -> bool:
+    """Return whether `ssh -G` printed files of host keys in which one path may hold blanks."""
+    return any(
+        options.get(option) != defaults.get(option) and " " in options.get(option, ("",))[0]
+        for option in ("userknownhostsfile", "globalknownhostsfile")
+    )
+
+
 def algorithms_of(options: Options, defaults: Options) -> Algorithms:
     """Return the algorithms in `options` that differ from ssh's own `defaults`."""
 
@@ -216,14 +233,30 @@ def _is_variable(agent: str) -> bool:
     return agent in {"none", AGENT_VARIABLE} or (agent.startswith("$") and "{" not in agent)
 
 
-def _paths(text: str, account: LocalAccount) -> tuple[str, ...]:
-    """Split paths that ssh printed with blanks between them; a path that exists may hold blanks."""
-    words, found = text.split(" "), list[str]()
+def _printed_paths(
+    printed: str,
+    own: tuple[str, ...],
+    expanded: Callable[[tuple[str, ...]], tuple[str, ...]],
+    account: LocalAccount,
+) -> tuple[str, ...]:
+    """Split paths that ssh printed with blanks between them.
+
+    `own` are those that evalroom itself reads; if they give the same text, they are the answer.
+    Otherwise a path that exists may hold blanks. Of those that do not exist, a word that begins
+    neither with `/` nor with `~` belongs to the path before it.
+    """
+    with contextlib.suppress(ConfigProblem):
+        if printed in {" ".join(own), " ".join(expanded(own))}:
+            return expanded(own)
+    words, found = printed.split(" "), list[str]()
     while words:
         ends = range(len(words), 1, -1)
         joined = (" ".join(words[:end]) for end in ends)
-        whole = next((each for each in joined if Path(expand_home(each, account)).exists()), None)
-        path = whole or words[0]
+        path = next((each for each in joined if Path(expand_home(each, account)).exists()), None)
+        if path is None:
+            nexts = (at for at, word in enumerate(words) if at and word.startswith(("/", "~")))
+            is_file = Path(expand_home(words[0], account)).is_file()
+            path = " ".join(words[: 1 if is_file else next(nexts, len(words))])
         found.append(expand_home(path, account))
         words = words[path.count(" ") + 1 :]
     return tuple(each for each in found if each)

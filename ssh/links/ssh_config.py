@@ -4,6 +4,8 @@ Jump hosts are resolved the same way, so that asyncssh gets values and never rea
 """
 
 import asyncio
+import contextlib
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +14,7 @@ from pathlib import Path
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused
 from core.ids import MachineName
+from core.quoting import ssh_config_word
 from core.text import shown
 from ssh.links.config_lines import ConfigProblem
 from ssh.links.config_options import DEFAULTS
@@ -22,6 +25,7 @@ from ssh.links.resolved_host import (
     Algorithms,
     ResolvedHost,
     algorithms_of,
+    has_file_lists,
     needs_digest,
     resolved_host,
 )
@@ -136,13 +140,16 @@ async def resolve_route(machine: MachineConfig) -> tuple[Hop, ...]:
 
 def ssh_words(machine: MachineConfig) -> tuple[str, ...]:
     """Return the ssh command that reaches the same machine with the same user, port and key."""
+    known_hosts = machine.known_hosts
+    if known_hosts and re.search(r"[\s\"'\\]", known_hosts):
+        known_hosts = ssh_config_word(known_hosts)
     return (
         "ssh",
         *(("-F", machine.ssh_config) if machine.ssh_config else ()),
         *(("-l", machine.user) if machine.user else ()),
         *(("-p", str(machine.port)) if machine.port else ()),
         *(("-i", machine.identity) if machine.identity else ()),
-        *(("-o", f"UserKnownHostsFile={machine.known_hosts}") if machine.known_hosts else ()),
+        *(("-o", f"UserKnownHostsFile={known_hosts}") if known_hosts else ()),
         machine.host or machine.name,
     )
 
@@ -167,6 +174,7 @@ async def _hops(machine: MachineConfig, destination: Destination, *, depth: int)
         account,
         digest=answer.digest,
         is_expanded=answer.is_of_ssh,
+        own_reading=await _own_reading(destination, account, answer),
     )
     await _refuse_unfollowed(machine, destination, account, answer)
     hop = Hop(
@@ -210,6 +218,17 @@ async def _ask(destination: Destination, account: LocalAccount) -> _Answer:
         parsed = await asyncio.to_thread(parse_config, destination, account)
         return _Answer(parsed.options, DEFAULTS, is_of_ssh=False)
     return _Answer(options, defaults, is_of_ssh=True, digest=digest)
+
+
+async def _own_reading(
+    destination: Destination, account: LocalAccount, answer: _Answer
+) -> Options | None:
+    """Return what evalroom itself reads, if ssh's answer needs it; None: it does not, or can't."""
+    if not answer.is_of_ssh or not has_file_lists(answer.options, answer.defaults):
+        return None
+    with contextlib.suppress(ConfigProblem, OSError):
+        return (await asyncio.to_thread(parse_config, destination, account)).options
+    return None
 
 
 async def _ssh_defaults() -> Options:

@@ -101,7 +101,7 @@ def read_known_hosts(
         LinkRefused: `must_exist`, and one of `files` can't be read.
     """
     lines: list[KnownHostsLine] = []
-    for path in (own_file, *(Path(file).expanduser() for file in files)):
+    for path in (own_file, *map(Path, files)):
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:

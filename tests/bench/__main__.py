@@ -16,10 +16,10 @@ Measure = Callable[[Path, bool], list[Result]]
 
 
 def _measures() -> dict[str, Measure]:
-    from tests.bench import full_load, idle, look, probe_cost, start, week
+    from tests.bench import full_load, idle, machine_poll, probe_cost, start, week
 
     return {
-        "look": look.measure,
+        "poll": machine_poll.measure,
         "probe": probe_cost.measure,
         "start": start.measure,
         "idle": idle.measure,
@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(measures)}; none: all")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--quick", action="store_true", help="a smaller load, for a first look")
+    parser.add_argument("--quick", action="store_true", help="a smaller load, for a first try")
     words = parser.parse_args()
     results: list[Result] = []
     for name in words.names or measures:

@@ -116,7 +116,7 @@ def _lag(folder: Path, config: str, quick: bool) -> list[Result]:
     late = json.loads(done.stdout)
     return [
         Result(
-            what="the same: a sample's change until it is folded in, p95 (looks every 2 s)",
+            what="the same: a sample's change until it is folded in, p95 (polls every 2 s)",
             value=late["p95"],
             unit="s",
             goal=3.0,

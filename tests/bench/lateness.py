@@ -24,7 +24,7 @@ async def _measured(path: Path, seconds: float) -> list[float]:
     late: list[float] = []
     settled = time.time() + seconds / 2
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         now = time.time()
         if isinstance(event, SamplesSeen) and not event.whole and now > settled:
             late.extend(
@@ -45,7 +45,7 @@ async def _measured(path: Path, seconds: float) -> list[float]:
         watch=config.watch,
         clock=RealClock(),
     )
-    desk.listen(hear)
+    desk.listen(receive)
     running = asyncio.create_task(desk.run())
     await asyncio.sleep(seconds)
     running.cancel()

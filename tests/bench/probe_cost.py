@@ -10,7 +10,7 @@ from pathlib import Path
 from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
-from core.ports import Heard
+from core.ports import Received
 from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
 from tests.support.tree import ROOT
@@ -54,21 +54,21 @@ async def _watched(folder: Path, seconds: float) -> list[Result]:
     took: list[float] = []
     pid = 0
 
-    def hear(heard: Heard) -> None:
+    def receive(received: Received) -> None:
         nonlocal pid
-        if not isinstance(heard, Frame):
+        if not isinstance(received, Frame):
             return
-        if heard.kind == "hello":
-            pid = heard.head["pid"]
-        elif heard.kind == "processes":
-            for process in json.loads(heard.body):
+        if received.kind == "hello":
+            pid = received.head["pid"]
+        elif received.kind == "processes":
+            for process in json.loads(received.body):
                 if process["channel"] == "new":
                     _watch(connection.send, process)
-        elif heard.kind == "answer":
-            took.append(heard.head["took"])
-            late.extend(_lateness(heard))
+        elif received.kind == "answer":
+            took.append(received.head["took"])
+            late.extend(_lateness(received))
 
-    running = asyncio.create_task(connection.run(hear))
+    running = asyncio.create_task(connection.run(receive))
     try:
         await asyncio.sleep(5)
         late.clear()
@@ -97,7 +97,7 @@ async def _watched(folder: Path, seconds: float) -> list[Result]:
             unit="s",
             goal=goal,
         ),
-        Result(what="one eval's time spent on our looks", value=loops * 100, unit="%", goal=1.0),
+        Result(what="one eval's time spent on our polls", value=loops * 100, unit="%", goal=1.0),
     ]
 
 

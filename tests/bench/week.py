@@ -28,7 +28,7 @@ from tests.support.usage import resident_mib
 
 HOUR = 3600.0
 EVALS_AN_HOUR = 4
-LOOKS_AN_EVAL = 60
+POLLS_AN_EVAL = 60
 
 
 def measure(folder: Path, quick: bool) -> list[Result]:
@@ -70,9 +70,9 @@ def _hour(machine: MachineName, hour: int) -> Iterator[Event]:
         process = ProcessKey(machine, sim.pid, sim.start)
         task = TaskKey(process, sim.task_id)
         yield ProcessSeen(at=begun, process=process, state=ProcessState.LIVE)
-        for look in range(LOOKS_AN_EVAL):
-            now = begun + look * HOUR / LOOKS_AN_EVAL
-            sim.change(look % sim.samples, now)
+        for poll in range(POLLS_AN_EVAL):
+            now = begun + poll * HOUR / POLLS_AN_EVAL
+            sim.change(poll % sim.samples, now)
             tasks = task_rows(sim.answer("/tasks", now) or b"")
             yield TasksSeen(at=now, process=process, as_of=now, rows=tasks.rows)
             path = f"/evals/{sim.eval_id}/samples?active_since={now}"

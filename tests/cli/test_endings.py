@@ -2,6 +2,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ from core.errors import LinkRefused, UsageWrong, first_error
 from core.ids import MachineName
 from tests.support.commands import EVALROOM, Home
 from tests.support.processes import children_of, lives
+from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
 
@@ -28,17 +30,17 @@ def test_a_crash_is_one_sentence_and_a_private_file(
 ) -> None:
     crash_with(RuntimeError("what \x1b[2J happened"), monkeypatch)
     assert main(["status"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "Traceback" not in said.err
-    assert "\x1b" not in said.err
-    assert "evalroom crashed: RuntimeError: what" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+    assert "\x1b" not in printed.err
+    assert "evalroom crashed: RuntimeError: what" in printed.err
     [file] = (here.folder / ".local" / "state" / "evalroom" / "crashes").iterdir()
-    assert str(file) in said.err
+    assert str(file) in printed.err
     assert file.stat().st_mode & 0o777 == 0o600
-    told = file.read_text()
-    assert "RuntimeError" in told
-    assert "CANARY" not in told
+    text = file.read_text()
+    assert "RuntimeError" in text
+    assert "CANARY" not in text
 
 
 def test_a_crash_is_json_where_json_was_asked_for(
@@ -93,6 +95,43 @@ def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
     wait_until(lambda: not lives(probe), "the probe is gone")
     child.stdout.close()
     child.stderr.close()
+
+
+_BLOCKED = """
+import time
+from cli.event_loop import run_loop
+
+async def work():
+    print("blocked", flush=True)
+    while True:
+        time.sleep(0.001)
+
+run_loop(work(), grace_s={grace_s})
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "grace_s"), [(signal.SIGTERM, 0.2), (signal.SIGHUP, 0.2), (signal.SIGINT, 3600)]
+)
+def test_signals_end_a_command_whose_loop_never_comes_back(
+    home: Home, number: signal.Signals, grace_s: float
+) -> None:
+    words = [sys.executable, "-c", _BLOCKED.format(grace_s=grace_s)]
+    child = subprocess.Popen(words, env=home.env, cwd=ROOT, stdout=subprocess.PIPE)
+
+    def has_ended() -> bool:
+        child.send_signal(number)  # SIGINT is sent at least twice
+        return child.poll() is not None
+
+    assert child.stdout is not None
+    try:
+        assert child.stdout.readline() == b"blocked\n"
+        wait_until(has_ended, "it ends")
+        assert child.returncode == 128 + number
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
 
 
 @pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])

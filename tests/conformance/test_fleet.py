@@ -31,7 +31,7 @@ def one(request: pytest.FixtureRequest) -> Eval:
     return found
 
 
-def said(row: TaskRow | Sample) -> dict[str, Any]:
+def as_fields(row: TaskRow | Sample) -> dict[str, Any]:
     """Return a decoded row by Inspect's names, without clocks."""
     names = {each.name for each in dataclasses.fields(row)} - OURS - CLOCKS
     return {name: plain(getattr(row, name)) for name in names} | (
@@ -49,8 +49,8 @@ def said(row: TaskRow | Sample) -> dict[str, Any]:
     )
 
 
-async def looked(watched: Watched, one: Eval, tasks: int) -> tuple[Task, ...]:
-    """Wait until every task of an eval and its samples were looked at."""
+async def polled(watched: Watched, one: Eval, tasks: int) -> tuple[Task, ...]:
+    """Wait until every task of an eval and its samples were polled."""
 
     def known() -> tuple[Task, ...] | None:
         found = watched.tasks(one)
@@ -63,16 +63,16 @@ async def looked(watched: Watched, one: Eval, tasks: int) -> tuple[Task, ...]:
 async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -> None:
     rows = ctl.once(one, "task", "list")["tasks"]
     async with watching_eval(one) as watched:
-        tasks = await looked(watched, one, len(rows))
+        tasks = await polled(watched, one, len(rows))
     for task, theirs in zip(tasks, rows, strict=True):
-        ours = said(task.row)
+        ours = as_fields(task.row)
         assert ours == {name: theirs[name] for name in ours}
         assert set(theirs) - set(ours) - CLOCKS == {"pid", "socket_path"}
         envelope = ctl.once(one, "sample", "list", theirs["task_id"], "--all")
         assert counted(task) == envelope["counts"]
         for row in envelope["samples"]:
             sample = task.samples[row["sample_id"], row["epoch"]]
-            known = said(sample)
+            known = as_fields(sample)
             assert known == {name: row[name] for name in known}
         assert set(task.samples) == sample_ids(envelope["samples"])
 
@@ -81,7 +81,7 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
 @pytest.mark.timeout(150)
 async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval: Eval) -> None:
     async with watching_eval(parked_eval) as watched:
-        tasks = await looked(watched, parked_eval, 4)
+        tasks = await polled(watched, parked_eval, 4)
         assert {task.row.status for task in tasks} == {"completed"}
 
         def over() -> Task | None:
@@ -112,7 +112,7 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
     # A task's start is its process's until a sample of it has one: some of both are over by then.
     one.wait_rows(lambda rows: len(rows) == 2 and all(r["samples"]["completed"] for r in rows))
     async with watching_eval(one) as watched:
-        first = {task.key.task_id: task for task in await looked(watched, one, 2)}
+        first = {task.key.task_id: task for task in await polled(watched, one, 2)}
         rows = {row["task_id"]: row for row in (await asking(ctl, one, "task", "list"))["tasks"]}
         lists = {key: await asking(ctl, one, "sample", "list", key, "--all") for key in first}
         process = await watched.key(one)
@@ -130,8 +130,8 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
             return all(knows(task, lists[task.key.task_id]) for task in watched.tasks(one))
 
         await watched.until(added_up, "what was added up is the whole", 60)
-        looks = [event.whole for event in watched.events if isinstance(event, SamplesSeen)]
-        assert False in looks
+        wholes = [event.whole for event in watched.events if isinstance(event, SamplesSeen)]
+        assert False in wholes
 
 
 def counted(task: Task) -> dict[str, int]:
@@ -149,7 +149,8 @@ def knows(task: Task, envelope: Mapping[str, Any]) -> bool:
     if set(task.samples) != sample_ids(envelope["samples"]):
         return False
     pairs = (
-        (said(task.samples[row["sample_id"], row["epoch"]]), row) for row in envelope["samples"]
+        (as_fields(task.samples[row["sample_id"], row["epoch"]]), row)
+        for row in envelope["samples"]
     )
     return all(ours == {name: row[name] for name in ours} for ours, row in pairs)
 
@@ -161,7 +162,7 @@ async def asking(ctl: Ctl, one: Eval, *words: str) -> Any:
 
 def between_rows(first: TaskRow, row: Mapping[str, Any], last: TaskRow) -> None:
     """Hold a task row of the command line between two of ours."""
-    ours = said(first)
+    ours = as_fields(first)
     for name in ours.keys() - {"samples", "completed_at", "status", *COUNTERS}:
         assert ours[name] == row[name], name
     for name in COUNTERS:

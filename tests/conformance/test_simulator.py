@@ -19,7 +19,7 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.launch.run.launcher_client import discover_runs
 from core.model.job import Job
-from core.ports import Heard, MachineConnection, Reply
+from core.ports import MachineConnection, Received, Reply
 from core.watch.observer import Observer
 from ssh.factory import connection_for
 from tests.support.evals import short_folder
@@ -41,12 +41,12 @@ class Watched:
         self._observer = Observer(HERE, QUICK)
         self._news = asyncio.Event()
 
-    def hear(self, heard: Heard) -> None:
+    def receive(self, received: Received) -> None:
         """Fold the connection's frames; then poll as the fleet needs."""
         at = float(len(self.events))
-        if isinstance(heard, Frame):
-            self.frames.append(heard)
-        for event in self._observer.hear(heard, at):
+        if isinstance(received, Frame):
+            self.frames.append(received)
+        for event in self._observer.events_of(received, at):
             self.events.append(event)
             self.fleet = fold(self.fleet, event)
         for frame in self._observer.frames(self.fleet, None, at):
@@ -54,7 +54,7 @@ class Watched:
         self._news.set()
 
     async def until_seen(self) -> None:
-        """Wait until task rows, a whole sample list, a delta and a beat with looks came."""
+        """Wait until task rows, a whole sample list, a delta and a beat with polls came."""
         async with asyncio.timeout(30):
             while not self._is_seen():
                 self._news.clear()
@@ -65,7 +65,7 @@ class Watched:
         return (
             any(isinstance(event, TasksSeen) for event in self.events)
             and {True, False} <= set(lists)
-            and any(frame.kind == "beat" and frame.head["looks"] for frame in self.frames)
+            and any(frame.kind == "beat" and frame.head["polls"] for frame in self.frames)
             and any(frame.kind == "facts" for frame in self.frames)
         )
 
@@ -88,7 +88,7 @@ async def watched(config: MachineConfig, folder: Path) -> AsyncGenerator[Watched
         config, known_hosts=folder / "known_hosts", read_only=True, ask=None, watch=QUICK
     )
     one = Watched(connection)
-    running = asyncio.create_task(connection.run(one.hear))
+    running = asyncio.create_task(connection.run(one.receive))
     try:
         await one.until_seen()
         yield one
@@ -133,12 +133,12 @@ async def test_frames_replies_and_events_are_those_of_the_real_probe(
             real_heads, sim_heads = real.heads(), simulated.heads()
             for kind in kinds:
                 assert sim_heads[kind] <= real_heads[kind], kind
-                required = real_heads[kind] - {"executable"}  # told, and read by nobody
+                required = real_heads[kind] - {"executable"}  # sent, but nobody reads it
                 assert required <= sim_heads[kind], kind
             ours = next(row for row in real.body("processes") if row["data_dir"] == str(served))
             assert set(simulated.body("processes")[0]) == set(ours)
             assert set(simulated.body("facts")) <= set(real.body("facts"))
-            assert _told(await _ask(simulated)) == _told(await _ask(real))
+            assert _outcomes(await _ask(simulated)) == _outcomes(await _ask(real))
             assert _kinds(simulated) <= _kinds(real)
 
 
@@ -171,7 +171,7 @@ async def _ask(one: Watched) -> tuple[Reply, Reply]:
     return good, bad
 
 
-def _told(replies: tuple[Reply, Reply]) -> list[tuple[int | None, str | None, str]]:
+def _outcomes(replies: tuple[Reply, Reply]) -> list[tuple[int | None, str | None, str]]:
     return [(reply.status, reply.error, type(json.loads(reply.body)).__name__) for reply in replies]
 
 

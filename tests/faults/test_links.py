@@ -16,8 +16,8 @@ from core.model.machine import LinkState
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from ssh.links.command_link import CommandLink, shell_command
-from tests.support.hearing import hearing
 from tests.support.reached import connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, free_port
 from tests.support.waiting import wait_until
 
@@ -26,16 +26,16 @@ async def test_sshd_that_stops_and_starts_comes_back_by_itself(
     own_sshd: Sshd, tmp_path: Path
 ) -> None:
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.stop()
-        down = await heard.link(LinkState.DOWN)
+        down = await received.link(LinkState.DOWN)
         assert down.reason
         assert down.retry_at is not None
         assert not connection.send(Frame("beat"))
         own_sshd.start()
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
-        assert heard.state is LinkState.UP
+        await received.until(lambda: len(received.frames("hello")) >= 2)
+        assert received.state is LinkState.UP
 
 
 async def test_it_is_back_at_once_when_asked(
@@ -43,30 +43,30 @@ async def test_it_is_back_at_once_when_asked(
 ) -> None:
     monkeypatch.setattr("ssh.link_supervisor.FIRST_BACKOFF_S", 60.0)  # it would be long
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.stop()
-        await heard.until(
+        await received.until(
             lambda: (
-                heard.state is LinkState.DOWN
-                and (heard.links[-1].retry_at or 0) > time.time() + 35.0
+                received.state is LinkState.DOWN
+                and (received.links[-1].retry_at or 0) > time.time() + 35.0
             )
         )
-        assert heard.links[-1].reason
+        assert received.links[-1].reason
         own_sshd.start()
         connection.retry_now()
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
+        await received.until(lambda: len(received.frames("hello")) >= 2)
 
 
 async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_path: Path) -> None:
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.stop_listener()
         own_sshd.start()
         reply = await connection.request(Frame("facts"), deadline=10)
         assert reply.body
-        assert [link.state for link in heard.links] == [LinkState.CONNECTING, LinkState.UP]
+        assert [link.state for link in received.links] == [LinkState.CONNECTING, LinkState.UP]
 
 
 async def test_silence_is_lagging_and_then_down(
@@ -75,13 +75,13 @@ async def test_silence_is_lagging_and_then_down(
     monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
     monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
-        lagging = await heard.link(LinkState.LAGGING)
+        lagging = await received.link(LinkState.LAGGING)
         assert "no data" in (lagging.reason or "")
-        await heard.link(LinkState.DOWN)
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
+        await received.link(LinkState.DOWN)
+        await received.until(lambda: len(received.frames("hello")) >= 2)
 
 
 async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
@@ -89,12 +89,12 @@ async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
 ) -> None:
     monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
-        await heard.link(LinkState.LAGGING)
+        await received.link(LinkState.LAGGING)
         connection.retry_now()
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
+        await received.until(lambda: len(received.frames("hello")) >= 2)
 
 
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
@@ -104,30 +104,30 @@ async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
     assert own_sshd.process is not None
     own_sshd.process.send_signal(signal.SIGSTOP)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        down = await heard.link(LinkState.DOWN)
+    async with receiving(connection) as received:
+        down = await received.link(LinkState.DOWN)
         assert down.reason
         own_sshd.process.send_signal(signal.SIGCONT)
-        await heard.hello()
+        await received.hello()
 
 
 async def test_a_closed_port_differs_from_an_unknown_name(tmp_path: Path) -> None:
     machine = MachineConfig(
         name=MachineName("m"), host="127.0.0.1", port=free_port(), ssh_config="none"
     )
-    async with hearing(connection_of(machine, tmp_path / "k")) as heard:
-        assert "no sshd listens" in ((await heard.link(LinkState.DOWN)).reason or "")
+    async with receiving(connection_of(machine, tmp_path / "k")) as received:
+        assert "no sshd listens" in ((await received.link(LinkState.DOWN)).reason or "")
     machine = replace(machine, host="nohost.invalid")
-    async with hearing(connection_of(machine, tmp_path / "k")) as heard:
-        assert "not known" in ((await heard.link(LinkState.DOWN)).reason or "")
+    async with receiving(connection_of(machine, tmp_path / "k")) as received:
+        assert "not known" in ((await received.link(LinkState.DOWN)).reason or "")
 
 
 async def test_requests_fail_when_their_link_is_lost(own_sshd: Sshd, tmp_path: Path) -> None:
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
     with pytest.raises(RequestFailed, match="not sent"):
         await connection.request(Frame("facts"), deadline=1)
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         asked = [
             asyncio.create_task(connection.request(Frame("facts"), deadline=30)) for _ in range(32)
@@ -194,8 +194,8 @@ async def test_a_strict_sshd_serves_a_probe(options: str, own_sshd: Sshd, tmp_pa
     own_sshd.options = options
     own_sshd.start()
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        await heard.hello()
+    async with receiving(connection) as received:
+        await received.hello()
         for _ in range(3):
             assert (await connection.request(Frame("facts"), deadline=10)).body
 
@@ -208,9 +208,9 @@ async def test_an_sshd_without_programs_says_so(
     own_sshd.options = options
     own_sshd.start()
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(connection) as heard:
-        await heard.until(lambda: heard.state in {LinkState.DOWN, LinkState.REFUSED}, 25)
-        assert heard.links[-1].reason
+    async with receiving(connection) as received:
+        await received.until(lambda: received.state in {LinkState.DOWN, LinkState.REFUSED}, 25)
+        assert received.links[-1].reason
 
 
 async def test_a_command_with_a_nul_never_starts() -> None:

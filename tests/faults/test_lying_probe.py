@@ -11,9 +11,9 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import MachineConnection
-from tests.support.hearing import hearing
 from tests.support.lying_probe import lying_python
 from tests.support.reached import connection_of
+from tests.support.receiving import receiving
 
 HELLO = 'frame("hello", \',"at":1.0\')\n'
 WRONG = {
@@ -45,9 +45,9 @@ def open_files() -> int:
 
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_false_probe_is_reported_and_tried_again(name: str, tmp_path: Path) -> None:
-    async with hearing(connection(tmp_path, WRONG[name])) as heard:
-        await heard.until(lambda: heard.state is LinkState.DOWN, 30)
-        link = heard.links[-1]
+    async with receiving(connection(tmp_path, WRONG[name])) as received:
+        await received.until(lambda: received.state is LinkState.DOWN, 30)
+        link = received.links[-1]
         assert link.reason
         assert len(link.reason) < 1_000
         assert "\x1b" not in link.reason
@@ -56,20 +56,20 @@ async def test_a_false_probe_is_reported_and_tried_again(name: str, tmp_path: Pa
 
 async def test_a_probe_that_dies_again_and_again_leaves_nothing_behind(tmp_path: Path) -> None:
     dying = connection(tmp_path, HELLO + "time.sleep(0.05)\nos.kill(os.getpid(), 9)")
-    async with hearing(dying) as heard:
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
+    async with receiving(dying) as received:
+        await received.until(lambda: len(received.frames("hello")) >= 2)
         before = open_files()
         tasks = len(asyncio.all_tasks())
         for times in range(3, 15):
 
             def again(times: int = times) -> bool:
-                if heard.state is LinkState.DOWN:  # a retry breaks off an attempt that goes on
+                if received.state is LinkState.DOWN:  # a retry breaks off an attempt that goes on
                     dying.retry_now()
-                return len(heard.frames("hello")) >= times
+                return len(received.frames("hello")) >= times
 
-            await heard.until(again)
-        await heard.until(lambda: open_files() <= before + 8)
-        await heard.until(lambda: len(asyncio.all_tasks()) <= tasks + 8)
+            await received.until(again)
+        await received.until(lambda: open_files() <= before + 8)
+        await received.until(lambda: len(asyncio.all_tasks()) <= tasks + 8)
 
 
 async def test_numbers_of_a_reply_that_are_none_are_zero(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ async def test_numbers_of_a_reply_that_are_none_are_zero(tmp_path: Path) -> None
         '    frame(\'reply\', \',"id":%d,"at":NaN,"took":-Infinity,"status":true\' % head["id"])\n'
     )
     lying = connection(tmp_path, does)
-    async with hearing(lying) as heard:
-        await heard.hello()
+    async with receiving(lying) as received:
+        await received.hello()
         reply = await lying.request(Frame("get", {"path": "/"}), deadline=20)
         assert (reply.at, reply.took, reply.status) == (0.0, 0.0, None)
         assert math.isfinite(reply.at)

@@ -12,9 +12,9 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
-from tests.support.hearing import Hearing, hearing
 from tests.support.network_weather import Weather, weather_before
 from tests.support.reached import PYTHON, connection_of, machine_of
+from tests.support.receiving import Receiver, receiving
 from tests.support.sshd import Sshd
 from tests.support.waiting import until
 
@@ -39,13 +39,13 @@ def commands_through(weather: Weather, sshd: Sshd, folder: Path) -> tuple[str, .
     )  # fmt: skip
 
 
-async def is_looked_at_again(heard: Hearing, healed_at: float) -> None:
+async def is_polled_again(received: Receiver, healed_at: float) -> None:
     """Wait for facts of the machine that were read after the network healed."""
 
-    def looked() -> bool:
-        return any(frame.head.get("at", 0) > healed_at for frame in heard.frames("beat"))
+    def polled() -> bool:
+        return any(frame.head.get("at", 0) > healed_at for frame in received.frames("beat"))
 
-    await heard.until(looked, 60)
+    await received.until(polled, 60)
     assert time.time() - healed_at < BACK_WITHIN_S
 
 
@@ -61,9 +61,9 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
             machine = MachineConfig(
                 name=MachineName("thin"), link="command", command=command, python=PYTHON
             )
-        async with hearing(connection_of(machine, known)) as heard:
-            await heard.hello(60)
-            assert [each.state for each in heard.links] == [LinkState.CONNECTING, LinkState.UP]
+        async with receiving(connection_of(machine, known)) as received:
+            await received.hello(60)
+            assert [each.state for each in received.links] == [LinkState.CONNECTING, LinkState.UP]
             assert weather.connections == 1
 
 
@@ -77,7 +77,7 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
         pytest.param({"back"}, 4, marks=pytest.mark.slow),
     ],
 )
-async def test_a_look_comes_soon_after_a_network_heals(
+async def test_a_poll_comes_soon_after_a_network_heals(
     dark: set[str],
     tries: int,
     own_sshd: Sshd,
@@ -89,15 +89,15 @@ async def test_a_look_comes_soon_after_a_network_heals(
     monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 3.0)
     async with weather_before(own_sshd.port) as weather:
         machine, known = through(weather, own_sshd, tmp_path)
-        async with hearing(connection_of(machine, known, lease=5.0)) as heard:
-            await heard.hello()
+        async with receiving(connection_of(machine, known, lease=5.0)) as received:
+            await received.hello()
             weather.darken(out="out" in dark, back="back" in dark)
-            await heard.link(LinkState.DOWN)
-            downs = len(heard.links)
-            await heard.until(lambda: len(heard.links) >= downs + tries, 90)
+            await received.link(LinkState.DOWN)
+            downs = len(received.links)
+            await received.until(lambda: len(received.links) >= downs + tries, 90)
             healed_at = time.time()
             weather.clear()
-            await is_looked_at_again(heard, healed_at)
+            await is_polled_again(received, healed_at)
 
 
 @pytest.mark.slow
@@ -120,21 +120,23 @@ async def test_a_dead_network_fills_no_control_master(
             name=MachineName("far"), link="command", command=command, python=PYTHON
         )
         try:
-            async with hearing(connection_of(machine, tmp_path / "unused", lease=5.0)) as heard:
-                await heard.hello()
+            async with receiving(
+                connection_of(machine, tmp_path / "unused", lease=5.0)
+            ) as received:
+                await received.hello()
                 assert weather.connections == 1, "the link uses the operator's master"
                 weather.darken()
-                await heard.link(LinkState.DOWN)
-                await heard.until(
-                    lambda: sum(each.state is LinkState.DOWN for each in heard.links) >= 4, 60
+                await received.link(LinkState.DOWN)
+                await received.until(
+                    lambda: sum(each.state is LinkState.DOWN for each in received.links) >= 4, 60
                 )
                 most = before + 2 * 4  # the former session, and one try in it
                 assert len(os.listdir(f"/proc/{master}/fd")) <= most  # noqa: PTH208
-                for each in heard.links:
+                for each in received.links:
                     assert "rc files" not in (each.advice or "")
                 healed_at = time.time()
                 weather.clear()
-                await is_looked_at_again(heard, healed_at)
+                await is_polled_again(received, healed_at)
                 await until(
                     lambda: not Path(f"{tmp_path}/m").exists(),
                     "the silent master takes no more sessions",

@@ -164,6 +164,18 @@ CASES: Mapping[str, Case] = {
     "known hosts with a blank": Case(
         'Host a\n UserKnownHostsFile "@/k h" @/b\n', files={"k h": "", "b": ""}
     ),
+    "known hosts with blanks, not there yet": Case(
+        'Host a\n UserKnownHostsFile "@/k  h x" @/b\n GlobalKnownHostsFile @/b "/no where/c d"\n'
+    ),
+    "a percent sign in known hosts": Case("Host a\n UserKnownHostsFile @/50%% @/b\n"),
+    "known hosts with a blank, all there": Case(
+        'Host a\n GlobalKnownHostsFile "@/g h"\n', files={"g h": "", "h": ""}
+    ),
+    "keys with blanks": Case('Host a\n IdentityFile "@/my  key"\n IdentityFile ~/b\\ c\n'),
+    "certificates with blanks": Case(
+        'Host a\n CertificateFile "@/my cert"\n CertificateFile @/c\n'
+    ),
+    "an agent with a blank": Case('Host a\n IdentityAgent "@/a gent"\n'),
     "checking": Case(
         "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking no\n"
     ),

@@ -16,8 +16,8 @@ from ssh.links import agent as agents
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from ssh.links.sign_in import sign_in_for
-from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, keygen, running
 from tests.support.tmux import Tmux
 from tests.support.waiting import wait_until
@@ -81,8 +81,8 @@ async def test_tmux_knows_the_agent_of_the_present_login(
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "of-an-ended-login"))
     tmux.run("set-environment", "SSH_AUTH_SOCK", str(start_agent("new", sshd.key)))
-    async with hearing(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as heard:
-        await heard.hello()
+    async with receiving(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as received:
+        await received.hello()
 
 
 async def test_a_new_login_is_noticed_and_the_old_socket_named(
@@ -91,11 +91,11 @@ async def test_a_new_login_is_noticed_and_the_old_socket_named(
     old = tmp_path / "of-an-ended-login"
     monkeypatch.setenv("SSH_AUTH_SOCK", str(old))
     tmux.run("set-environment", "SSH_AUTH_SOCK", str(old))
-    async with hearing(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert f"no ssh agent answers at {old}" in (needs.reason or "")
         tmux.run("set-environment", "SSH_AUTH_SOCK", str(start_agent("new", sshd.key)))
-        await heard.until(lambda: bool(heard.frames("hello")))
+        await received.until(lambda: bool(received.frames("hello")))
 
 
 async def test_a_command_link_uses_the_agent_of_the_present_login(
@@ -108,11 +108,11 @@ async def test_a_command_link_uses_the_agent_of_the_present_login(
         "-o", f"UserKnownHostsFile={trusting(sshd, tmp_path)}", "alice@127.0.0.1",
     )  # fmt: skip
     machine = MachineConfig(name=MachineName("far"), link="command", command=command, python=PYTHON)
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert f"no ssh agent answers at {old}" in (needs.reason or "")
         tmux.run("set-environment", "SSH_AUTH_SOCK", str(start_agent("new", sshd.key)))
-        await heard.until(lambda: bool(heard.frames("hello")))
+        await received.until(lambda: bool(received.frames("hello")))
 
 
 async def test_signing_in_uses_the_agent_of_the_present_login(
@@ -132,11 +132,11 @@ async def test_an_agent_gets_a_key_and_the_link_comes_up(
 ) -> None:
     path = start_agent("agent")
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-    async with hearing(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert f"the ssh agent at {path} holds no keys" in (needs.reason or "")
         add(path, sshd.key)
-        await heard.until(lambda: bool(heard.frames("hello")))
+        await received.until(lambda: bool(received.frames("hello")))
 
 
 async def test_the_same_keys_are_tried_once(
@@ -154,10 +154,10 @@ async def test_the_same_keys_are_tried_once(
 
     monkeypatch.setattr(agents, "present_agent", counted)
     before = sshd.log().count("Connection from")
-    async with hearing(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as heard:
-        await heard.link(LinkState.NEEDS_YOU)
-        await heard.until(lambda: looks > 4)
-        assert heard.state is LinkState.NEEDS_YOU
+    async with receiving(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as received:
+        await received.link(LinkState.NEEDS_YOU)
+        await received.until(lambda: looks > 4)
+        assert received.state is LinkState.NEEDS_YOU
         assert sshd.log().count("Connection from") == before + 1
 
 
@@ -179,8 +179,8 @@ async def test_the_agent_of_ssh_config_wins(  # noqa: PLR0917 - pytest passes th
     config = tmp_path / "config"
     config.write_text(f"IdentityAgent {option.format(path=path)}\n")
     machine = replace(by_agent(sshd), ssh_config=str(config))
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.link(LinkState.UP if is_up else LinkState.NEEDS_YOU)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        await received.link(LinkState.UP if is_up else LinkState.NEEDS_YOU)
 
 
 async def test_a_named_key_of_the_agent_goes_first(
@@ -193,8 +193,8 @@ async def test_a_named_key_of_the_agent_goes_first(
         public = shutil.copy(f"{server.key}.pub", tmp_path / "only.pub")
         config.write_text(f"IdentityFile {public}\n")
         machine = replace(by_agent(server), ssh_config=str(config))
-        async with hearing(connection_of(machine, trusting(server, tmp_path))) as heard:
-            await heard.hello()
+        async with receiving(connection_of(machine, trusting(server, tmp_path))) as received:
+            await received.hello()
 
 
 async def test_a_locked_key_that_the_agent_holds_is_not_asked_for(
@@ -244,5 +244,5 @@ async def test_a_certificate_goes_with_the_agents_key(
     with running(options=f"TrustedUserCAKeys {tmp_path}/ca.pub") as server:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(start_agent("agent", certified)))
         machine = replace(by_agent(server), ssh_config=str(config))
-        async with hearing(connection_of(machine, trusting(server, tmp_path))) as heard:
-            await heard.hello()
+        async with receiving(connection_of(machine, trusting(server, tmp_path))) as received:
+            await received.hello()

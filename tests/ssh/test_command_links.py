@@ -18,8 +18,8 @@ from ssh.links.command_link import CommandLink, shell_command
 from ssh.links.sign_in import sign_in_for
 from ssh.links.ssh_command import effective_options, link_options
 from ssh.links.ssh_config import ssh_words
-from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd
 
 FAR = MachineName("far")
@@ -55,8 +55,8 @@ async def test_options_for_people_do_not_break_a_link(
 ) -> None:
     config = host_of(sshd, tmp_path, more.format(taken=f"127.0.0.1:{sshd.port}"))
     machine = by_command("ssh", "-F", config, "far")
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        assert (await heard.hello()).head["user"] == "bob"
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        assert (await received.hello()).head["user"] == "bob"
 
 
 async def test_signing_in_runs_no_remote_command(sshd: Sshd, tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Pa
         command = ("script", "-q", "/dev/null", "-c")
     else:
         command = ("ssh", "-tt", "-F", host_of(sshd, tmp_path, ""), "far")
-    async with hearing(connection_of(by_command(*command), tmp_path / "unused")) as heard:
-        refused = await heard.link(LinkState.REFUSED, seconds=TIMEOUT_S - 2.0)
+    async with receiving(connection_of(by_command(*command), tmp_path / "unused")) as received:
+        refused = await received.link(LinkState.REFUSED, seconds=TIMEOUT_S - 2.0)
         assert "there is a terminal between evalroom and far" in (refused.reason or "")
         assert "-tt" in (refused.advice or "")
 
@@ -123,8 +123,8 @@ async def test_the_command_that_replaces_a_machine_reaches_the_same_one(
         "ssh", "-F", "none", "-l", "bob", "-p", str(sshd.port), "-i", str(sshd.key),
         "-o", f"UserKnownHostsFile={known}", "127.0.0.1",
     )  # fmt: skip
-    async with hearing(connection_of(by_command(*words), tmp_path / "unused")) as heard:
-        assert (await heard.hello()).head["user"] == "bob"
+    async with receiving(connection_of(by_command(*words), tmp_path / "unused")) as received:
+        assert (await received.hello()).head["user"] == "bob"
 
 
 MINIMAL = f"""#!{sys.executable} -I
@@ -152,12 +152,12 @@ async def test_a_python_without_its_whole_library_is_reported_with_what_to_insta
     python.write_text(MINIMAL)
     python.chmod(0o755)
     machine = replace(by_command("env"), python=str(python))
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert "lacks a part of its standard library: json" in (refused.reason or "")
         assert "python3-minimal" in (refused.advice or "")
     link = CommandLink(machine.name, machine.command)
-    job = Job(program="survey", verb="survey", changes=False)
-    with pytest.raises(RequestFailed, match="lacks a part of its standard library: json") as told:
+    job = Job(program="survey", verb="survey")
+    with pytest.raises(RequestFailed, match="lacks a part of its standard library: json") as caught:
         await do_job(machine.name, link, job, python=str(python), deadline=20)
-    assert "python3-minimal" in told.value.advice
+    assert "python3-minimal" in caught.value.advice

@@ -13,8 +13,8 @@ from core.model.machine import LinkState
 from ssh.links.command_link import CommandLink, explain_stderr
 from ssh.links.ssh_command import has_remote_command
 from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docker_group
-from tests.support.hearing import Hearing, hearing
 from tests.support.reached import connection_of
+from tests.support.receiving import Receiver, receiving
 
 BOX = MachineName("box")
 FOREVER = ("sleep", "1000000")
@@ -26,10 +26,10 @@ def machine_in(engine: DockerEngine, container: str) -> MachineConfig:
     return MachineConfig(name=BOX, link="command", command=command, python=BASE_PYTHON)
 
 
-async def is_back(heard: Hearing, hellos: int) -> None:
+async def is_back(received: Receiver, hellos: int) -> None:
     """Wait for a new hello; at no time the link waits for the operator."""
-    await heard.until(lambda: len(heard.frames("hello")) > hellos, 60)
-    for link in heard.links:
+    await received.until(lambda: len(received.frames("hello")) > hellos, 60)
+    for link in received.links:
         assert link.state not in {LinkState.REFUSED, LinkState.NEEDS_YOU}, link
 
 
@@ -41,27 +41,27 @@ async def test_a_container_that_comes_back_is_linked_again(
     engine = docker_engine
     with engine.container(*PYTHON, "--restart=always", command=("sh", "-c", _LIVES)) as name:
         connection = connection_of(machine_in(engine, name), tmp_path / "unused")
-        async with hearing(connection) as heard:
-            await heard.hello()
+        async with receiving(connection) as received:
+            await received.hello()
             if how == "restart":
                 engine.run("restart", "-t", "0", name)
             elif how == "stop and start":
                 engine.run("stop", "-t", "0", name)
-                await _is_down_for(heard, "is not running")
+                await _is_down_for(received, "is not running")
                 engine.run("start", name)
             elif how == "restarting":
                 # It ends as soon as it starts, again and again, until the file is gone.
                 engine.run("exec", name, "touch", "/ends")
                 engine.run("exec", "-d", name, "kill", "1")  # the end of 1 may kill `kill` too
-                await _is_down_for(heard, "is restarting, wait until the container is running")
+                await _is_down_for(received, "is restarting, wait until the container is running")
                 _remove_in(engine, "/ends")
             else:
                 engine.stop()
                 try:
-                    await _is_down_for(heard, "Cannot connect to the Docker daemon")
+                    await _is_down_for(received, "Cannot connect to the Docker daemon")
                 finally:
                     engine.start()
-            await is_back(heard, hellos=1)
+            await is_back(received, hellos=1)
 
 
 _LIVES = "trap 'exit 0' TERM; test -e /ends && exit 1; sleep 1000000 & wait"
@@ -75,9 +75,9 @@ def _remove_in(engine: DockerEngine, path: str) -> None:
         each.unlink()
 
 
-async def _is_down_for(heard: Hearing, reason: str) -> None:
-    await heard.until(lambda: any(reason in (link.reason or "") for link in heard.links), 60)
-    down = next(link for link in heard.links if reason in (link.reason or ""))
+async def _is_down_for(received: Receiver, reason: str) -> None:
+    await received.until(lambda: any(reason in (link.reason or "") for link in received.links), 60)
+    down = next(link for link in received.links if reason in (link.reason or ""))
     assert down.state is LinkState.DOWN
     assert down.retry_at is not None
     assert "login shell" not in (down.advice or "")
@@ -89,8 +89,8 @@ async def test_a_container_without_python_is_refused_by_name(
 ) -> None:
     with docker_engine.container() as name:
         connection = connection_of(machine_in(docker_engine, name), tmp_path / "unused")
-        async with hearing(connection) as heard:
-            refused = await heard.link(LinkState.REFUSED)
+        async with receiving(connection) as received:
+            refused = await received.link(LinkState.REFUSED)
             assert f"can't run {BASE_PYTHON} on box" in (refused.reason or "")
 
 
@@ -153,10 +153,12 @@ async def test_a_shell_that_is_refused_later_is_tried_again(tmp_path: Path) -> N
     )
     gate.chmod(0o755)
     machine = MachineConfig(name=BOX, link="command", command=(str(gate),), python="python3")
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        pid = (await heard.hello()).head["pid"]
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        pid = (await received.hello()).head["pid"]
         (tmp_path / "gate.shut").touch()
         os.kill(pid, signal.SIGTERM)
-        await heard.until(lambda: any("System is down" in (e.reason or "") for e in heard.links))
+        await received.until(
+            lambda: any("System is down" in (e.reason or "") for e in received.links)
+        )
         (tmp_path / "gate.shut").unlink()
-        await is_back(heard, hellos=1)
+        await is_back(received, hellos=1)

@@ -9,9 +9,9 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
-from tests.support.hearing import hearing
 from tests.support.pythons import NAMES, pythons
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd
 
 THIS = MachineName("this")
@@ -23,12 +23,12 @@ async def test_the_probe_comes_up_behind_any_login_shell(
     user: str, sshd: Sshd, tmp_path: Path
 ) -> None:
     connection = connection_of(machine_of(sshd, user), trusting(sshd, tmp_path))
-    async with hearing(connection) as heard:
-        hello = await heard.hello()
+    async with receiving(connection) as received:
+        hello = await received.hello()
         assert hello.head["user"] == user
-        assert [link.state for link in heard.links[:2]] == [LinkState.CONNECTING, LinkState.UP]
-        await heard.until(lambda: bool(heard.frames("processes")))
-        assert heard.processes() == []
+        assert [link.state for link in received.links[:2]] == [LinkState.CONNECTING, LinkState.UP]
+        await received.until(lambda: bool(received.frames("processes")))
+        assert received.processes() == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,10 +37,12 @@ async def test_the_probe_runs_on_every_python(name: str, tmp_path: Path) -> None
         pytest.skip(f"no {name} here")
     python = FOUND[name]
     machine = MachineConfig(name=THIS, link="command", python=python)
-    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
-        hello = await heard.hello()
+    async with receiving(connection_of(machine, tmp_path / "known_hosts")) as received:
+        hello = await received.hello()
         assert hello.head["python"].startswith(name.removeprefix("python"))
-        await heard.until(lambda: bool(heard.frames("facts")) and bool(heard.facts()["cpus"]))
+        await received.until(
+            lambda: bool(received.frames("facts")) and bool(received.facts()["cpus"])
+        )
 
 
 async def test_an_older_python_is_refused_with_its_version(tmp_path: Path) -> None:
@@ -48,15 +50,15 @@ async def test_an_older_python_is_refused_with_its_version(tmp_path: Path) -> No
     if old is None:
         pytest.skip("no Python older than 3.8 here")
     machine = MachineConfig(name=THIS, link="command", python=str(old))
-    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection_of(machine, tmp_path / "known_hosts")) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert "evalroom needs 3.8" in (refused.reason or "")
 
 
 async def test_a_missing_python_is_refused_and_not_tried_again(tmp_path: Path) -> None:
     machine = MachineConfig(name=THIS, link="command", python="no-such-python")
-    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection_of(machine, tmp_path / "known_hosts")) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert "no-such-python" in (refused.reason or "")
         assert refused.retry_at is None
         assert "python" in (refused.advice or "")
@@ -66,8 +68,8 @@ async def test_an_account_without_programs_is_refused_in_its_own_words(
     sshd: Sshd, tmp_path: Path
 ) -> None:
     connection = connection_of(machine_of(sshd, "nosh"), trusting(sshd, tmp_path))
-    async with hearing(connection) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert "not available" in (refused.reason or "")
 
 
@@ -77,8 +79,8 @@ async def test_another_user_is_reached_through_sudo(sshd: Sshd, tmp_path: Path) 
         pytest.skip("no sudo here")
     command = ("sudo", "-n", "-u", "nobody")
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
-        hello = await heard.hello()
+    async with receiving(connection_of(machine, tmp_path / "known_hosts")) as received:
+        hello = await received.hello()
         assert hello.head["user"] == "nobody"
 
 
@@ -89,8 +91,8 @@ async def test_a_machine_is_reached_through_the_ssh_command(sshd: Sshd, tmp_path
         "-o", f"UserKnownHostsFile={known}", "fishy@127.0.0.1",
     )  # fmt: skip
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        hello = await heard.hello()
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        hello = await received.hello()
         assert hello.head["user"] == "fishy"
 
 
@@ -101,7 +103,7 @@ async def test_an_ssh_command_that_must_ask_needs_you(sshd: Sshd, tmp_path: Path
         "-o", f"UserKnownHostsFile={known}", "alice@127.0.0.1",
     )  # fmt: skip
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert "Permission denied" in (needs.reason or "")
         assert needs.retry_at is None

@@ -16,8 +16,8 @@ from core.model.machine import LinkState
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from ssh.links.ssh_config import resolve_route
-from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, keygen, prepared
 from tests.support.waiting import wait_until
 
@@ -35,14 +35,14 @@ async def test_a_wrong_key_needs_you_and_is_not_tried_again(sshd: Sshd, tmp_path
     tried = "Connection closed by authenticating user bob"
     before = sshd.log().count(tried)
     nobody = replace(machine, name=MachineName("nobody"), port=1)
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert needs.retry_at is None
         assert needs.advice
-        async with hearing(connection_of(nobody, tmp_path / "nothing")) as retried:
+        async with receiving(connection_of(nobody, tmp_path / "nothing")) as retried:
             await retried.until(lambda: len(retried.links) >= 4)
         assert {each.state for each in retried.links[1::2]} == {LinkState.DOWN}
-        assert heard.links[-1] is needs, "another that is retried was tried again meanwhile"
+        assert received.links[-1] is needs, "another that is retried was tried again meanwhile"
     assert wait_until(lambda: sshd.log().count(tried) - before, "sshd wrote it down") == 1
 
 
@@ -57,16 +57,16 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
     connection = connection_of(machine, trusting(sshd, tmp_path), ask=ask)
-    async with hearing(connection) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert "needs a passphrase" in (needs.reason or "")
         assert asked == []
         connection.retry_now()
-        await heard.hello()
+        await received.hello()
         assert asked == [(f"Passphrase for {sshd.locked_key}", False)]
         sshd.stop()
         sshd.start()
-        await heard.until(lambda: len(heard.frames("hello")) > 1)
+        await received.until(lambda: len(received.frames("hello")) > 1)
         assert len(asked) == 1
 
 
@@ -77,11 +77,11 @@ async def test_a_wrong_passphrase_needs_you_again(sshd: Sshd, tmp_path: Path) ->
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
     connection = connection_of(machine, trusting(sshd, tmp_path), ask=ask)
-    async with hearing(connection) as heard:
-        await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection) as received:
+        await received.link(LinkState.NEEDS_YOU)
         connection.retry_now()
-        await heard.until(lambda: len(heard.links) >= 4)
-        needs = await heard.link(LinkState.NEEDS_YOU)
+        await received.until(lambda: len(received.links) >= 4)
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert "wrong passphrase" in (needs.reason or "")
 
 
@@ -108,8 +108,8 @@ async def test_the_agent_opens_what_no_file_does(
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(agent))
     machine = replace(machine_of(sshd), identity=None)
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.hello()
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        await received.hello()
 
 
 async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path
         f"  IdentityFile {sshd.key}\n  IdentitiesOnly yes\n  ForwardAgent yes\n"
     )
     machine = MachineConfig(name=MachineName("gpu-1"), python=PYTHON, ssh_config=config)
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        hello = await heard.hello()
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        hello = await received.hello()
         assert hello.head["user"] == "alice"
-        assert heard.links[-1].advice is None
+        assert received.links[-1].advice is None
 
 
 async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path:
     machine = MachineConfig(
         name=MachineName("gpu-1"), port=sshd.port, user="alice", python=PYTHON, ssh_config=config
     )
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.hello()
-        advice = heard.links[-1].advice or ""
-        assert heard.state is LinkState.UP
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        await received.hello()
+        advice = received.links[-1].advice or ""
+        assert received.state is LinkState.UP
         assert "ControlMaster, ControlPath" in advice
         assert "KnownHostsCommand" not in advice
         assert 'link = "command"' in advice
@@ -154,15 +154,15 @@ async def test_ssh_config_decides_what_the_config_leaves_open() -> None:
 async def test_a_broken_ssh_config_is_refused(sshd: Sshd, tmp_path: Path) -> None:
     config = ssh_config("Host *\n  Port many\n")
     machine = replace(machine_of(sshd), port=None, ssh_config=config)
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert f"{config} line 2: Bad port 'many'" in (refused.reason or "")
 
 
 async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -> None:
     machine = replace(machine_of(sshd), identity=str(tmp_path / "nowhere"))
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        refused = await received.link(LinkState.REFUSED)
         assert "nowhere" in (refused.reason or "")
 
 
@@ -179,15 +179,15 @@ async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -
         server.set_password("bob", "open sesame")
         server.start()
         connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
-        async with hearing(connection) as heard:
-            await heard.link(LinkState.NEEDS_YOU)
+        async with receiving(connection) as received:
+            await received.link(LinkState.NEEDS_YOU)
             assert asked == []
             connection.retry_now()
-            await heard.hello()
+            await received.hello()
             assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
             server.stop()
             server.start()
-            await heard.until(lambda: len(heard.frames("hello")) > 1)
+            await received.until(lambda: len(received.frames("hello")) > 1)
             assert len(asked) == 1
 
 
@@ -209,10 +209,10 @@ async def test_a_password_is_asked_for_where_questions_are_offered_and_none_come
         server.set_password("bob", "open sesame")
         server.start()
         connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
-        async with hearing(connection) as heard:
-            await heard.link(LinkState.NEEDS_YOU)
+        async with receiving(connection) as received:
+            await received.link(LinkState.NEEDS_YOU)
             connection.retry_now()
-            await heard.until(lambda: bool(heard.frames("hello")))
+            await received.until(lambda: bool(received.frames("hello")))
         assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
 
 
@@ -240,14 +240,14 @@ async def test_a_password_that_pam_asks_for_is_kept_in_memory(pam: Sshd, tmp_pat
         return "open sesame"
 
     connection = connection_of(machine_of(pam, "bob"), trusting(pam, tmp_path), ask=ask)
-    async with hearing(connection) as heard:
-        await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection) as received:
+        await received.link(LinkState.NEEDS_YOU)
         assert asked == []
         connection.retry_now()
-        await heard.until(lambda: bool(heard.frames("hello")))
+        await received.until(lambda: bool(received.frames("hello")))
         pam.stop()
         pam.start()
-        await heard.until(lambda: len(heard.frames("hello")) > 1)
+        await received.until(lambda: len(received.frames("hello")) > 1)
     assert len(asked) == 1
     assert "Password" in asked[0]
 

@@ -16,9 +16,9 @@ import pytest
 from core.model.machine import LinkState
 from tests.support.direct_probe import direct_probe
 from tests.support.fake_eval import fake_eval, http
-from tests.support.hearing import hearing
 from tests.support.processes import lives, wait_gone, with_words
 from tests.support.reached import connection_of, machine_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, running
 from tests.support.waiting import until
 
@@ -155,8 +155,8 @@ async def test_nothing_is_left_after_the_connection_was_cancelled(
     sshd: Sshd, tmp_path: Path
 ) -> None:
     connection = connection_of(machine_of(sshd), trusting(sshd, tmp_path))
-    async with hearing(connection) as heard:
-        pid = (await heard.hello()).head["pid"]
+    async with receiving(connection) as received:
+        pid = (await received.hello()).head["pid"]
         assert lives(pid)
     await gone(pid)
 
@@ -166,14 +166,14 @@ async def test_nothing_is_left_after_sshd_was_hit(sign: signal.Signals, tmp_path
     with running() as server:
         known = trusting(server, tmp_path)
         connection = connection_of(machine_of(server), known, lease=LEASE)
-        async with hearing(connection) as heard:
-            pid = (await heard.hello()).head["pid"]
+        async with receiving(connection) as received:
+            pid = (await received.hello()).head["pid"]
             assert lives(pid)
             assert server.signal_sessions(sign) >= 1
             await gone(pid)
             server.stop()
             if sign is signal.SIGKILL:
-                await heard.link(LinkState.DOWN)
+                await received.link(LinkState.DOWN)
 
 
 async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path: Path) -> None:
@@ -184,10 +184,10 @@ async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path
         "async def main():\n"
         "    machine = MachineConfig(name='m', host='127.0.0.1', port=int(sys.argv[1]),\n"
         "        user='alice', identity=sys.argv[2], python='/usr/bin/python3')\n"
-        "    def hear(heard):\n"
-        "        if isinstance(heard, Frame) and heard.kind == 'hello':\n"
-        "            print(heard.head['pid'], flush=True)\n"
-        "    await connection_of(machine, Path(sys.argv[3]), lease=2.0).run(hear)\n"
+        "    def receive(received):\n"
+        "        if isinstance(received, Frame) and received.kind == 'hello':\n"
+        "            print(received.head['pid'], flush=True)\n"
+        "    await connection_of(machine, Path(sys.argv[3]), lease=2.0).run(receive)\n"
         "asyncio.run(main())\n"
     )
     known = trusting(sshd, tmp_path)

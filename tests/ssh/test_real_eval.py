@@ -14,8 +14,8 @@ import pytest
 from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
-from tests.support.hearing import Hearing, hearing
 from tests.support.reached import connection_of
+from tests.support.receiving import Receiver, receiving
 
 TASK = Path(__file__).parents[1] / "support" / "tiny_task.py"
 
@@ -39,12 +39,12 @@ def real_eval(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
-def row_of(heard: Hearing, pid: int) -> dict[str, Any] | None:
-    return next((row for row in heard.processes() if row["pid"] == pid), None)
+def row_of(received: Receiver, pid: int) -> dict[str, Any] | None:
+    return next((row for row in received.processes() if row["pid"] == pid), None)
 
 
-def tasks(heard: Hearing) -> list[list[dict[str, Any]]]:
-    return [json.loads(frame.body) for frame in heard.frames("answer")]
+def tasks(received: Receiver) -> list[list[dict[str, Any]]]:
+    return [json.loads(frame.body) for frame in received.frames("answer")]
 
 
 @pytest.mark.timeout(90)
@@ -59,9 +59,9 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
     )
     connection = connection_of(machine, tmp_path / "known_hosts", read_only=True)
     pid = real_eval.pid
-    async with hearing(connection) as heard:
-        await heard.until(lambda: bool((row_of(heard, pid) or {}).get("socket_path")), 40)
-        row = row_of(heard, pid)
+    async with receiving(connection) as received:
+        await received.until(lambda: bool((row_of(received, pid) or {}).get("socket_path")), 40)
+        row = row_of(received, pid)
         assert row is not None
         assert row["python"] == sys.executable
         assert connection.send(
@@ -71,8 +71,8 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
                  "every": 0.5, "as_of": None},
             )
         )  # fmt: skip
-        await heard.until(lambda: any(tasks(heard)), 20)
-        task = tasks(heard)[-1][0]
+        await received.until(lambda: any(tasks(received)), 20)
+        task = tasks(received)[-1][0]
         assert task["samples"]["total"] == 2
         path = f"/evals/{task['eval_id']}/samples?all=true"
         reply = await connection.request(
@@ -80,7 +80,7 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
         )
         assert reply.status == 200
         assert len(json.loads(reply.body)["samples"]) == 2
-        await heard.until(lambda: not (row_of(heard, pid) or {"alive": True})["alive"], 30)
+        await received.until(lambda: not (row_of(received, pid) or {"alive": True})["alive"], 30)
         missing = str(tmp_path / "no.eval")
         asked = {"what": "headers", "logs": [task["log_location"], missing], "bytes": 10_000}
         read = await connection.request(

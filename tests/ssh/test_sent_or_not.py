@@ -12,17 +12,17 @@ from core.errors import RequestFailed
 from core.frames import Frame
 from core.ids import MachineName
 from ssh.send_queue import SendQueue
-from tests.support.hearing import Hearing, hearing
 from tests.support.reached import PYTHON, connection_of
+from tests.support.receiving import Receiver, receiving
 
 HERE = MachineConfig(name=MachineName("here"), link="command", python=PYTHON)
 LARGE = Frame("unwatch", {"pid": 1, "start": "1", "name": "n" * 50_000})
 ORDER = Frame("send", {"pid": 1, "start": "1", "method": "POST", "path": "/pause"})
 
 
-async def stopped_probe(heard: Hearing) -> int:
+async def stopped_probe(received: Receiver) -> int:
     """Stop the probe's process; return its pid."""
-    pid: int = (await heard.hello()).head["pid"]
+    pid: int = (await received.hello()).head["pid"]
     os.kill(pid, signal.SIGSTOP)
     return pid
 
@@ -37,8 +37,8 @@ async def test_a_request_behind_a_full_pipe_was_not_sent_when_the_link_is_lost(
     tmp_path: Path,
 ) -> None:
     connection = connection_of(HERE, tmp_path / "unused")
-    async with hearing(connection) as heard:
-        pid = await stopped_probe(heard)
+    async with receiving(connection) as received:
+        pid = await stopped_probe(received)
         for _ in range(20):  # more than the pipe and the buffers hold
             assert connection.send(LARGE)
         await turns()
@@ -51,8 +51,8 @@ async def test_a_request_behind_a_full_pipe_was_not_sent_when_the_link_is_lost(
 
 async def test_a_request_that_the_link_took_is_lost_with_it(tmp_path: Path) -> None:
     connection = connection_of(HERE, tmp_path / "unused")
-    async with hearing(connection) as heard:
-        pid = await stopped_probe(heard)
+    async with receiving(connection) as received:
+        pid = await stopped_probe(received)
         order = asyncio.create_task(connection.request(ORDER, deadline=30))
         await turns()
         os.kill(pid, signal.SIGKILL)
@@ -65,8 +65,8 @@ async def test_a_request_whose_time_is_over_never_leaves_later(
 ) -> None:
     monkeypatch.setattr("ssh.probe_session.REPLY_GRACE_S", 0.2)
     connection = connection_of(HERE, tmp_path / "unused")
-    async with hearing(connection) as heard:
-        pid = await stopped_probe(heard)
+    async with receiving(connection) as received:
+        pid = await stopped_probe(received)
         try:
             for _ in range(20):
                 assert connection.send(LARGE)
@@ -77,7 +77,7 @@ async def test_a_request_whose_time_is_over_never_leaves_later(
             os.kill(pid, signal.SIGCONT)
         assert (await connection.request(Frame("facts"), deadline=20)).body
         assert not [
-            each for each in heard.frames("reply") + heard.frames("refused")
+            each for each in received.frames("reply") + received.frames("refused")
             if each.head.get("about") == "send"
         ]  # fmt: skip
 

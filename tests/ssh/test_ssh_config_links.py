@@ -15,9 +15,9 @@ from core.model.machine import LinkState
 from ssh.links import ssh_query
 from ssh.links.proxy_command import ProxyProcess
 from ssh.links.ssh_config import jump_destination, resolve_route
-from tests.support.hearing import hearing
 from tests.support.processes import lives, with_words
 from tests.support.reached import PYTHON, connection_of, trusting
+from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, keygen, running
 from tests.support.waiting import until
 
@@ -158,8 +158,8 @@ async def test_a_machine_behind_a_jump_host_is_reached(sshd: Sshd, tmp_path: Pat
         + host_of(sshd, "gate", "alice")
     )
     before = sshd.log().count("Accepted publickey for alice")
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        assert (await heard.hello()).head["user"] == "bob"
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        assert (await received.hello()).head["user"] == "bob"
     assert sshd.log().count("Accepted publickey for alice") == before + 1
 
 
@@ -169,15 +169,15 @@ async def test_the_unknown_key_of_a_jump_host_can_be_accepted(sshd: Sshd, tmp_pa
         + host_of(sshd, "gate", "alice", "  HostKeyAlias near\n")
     )
     connection = connection_of(machine, tmp_path / "own")
-    async with hearing(connection) as heard:
-        needs = await heard.link(LinkState.NEEDS_TRUST)
+    async with receiving(connection) as received:
+        needs = await received.link(LinkState.NEEDS_TRUST)
         assert "a jump host of gpu1" in (needs.reason or "")
         connection.accept_key(needs.fingerprint or "")
-        await heard.until(lambda: heard.state is not LinkState.NEEDS_TRUST)
-        needs = await heard.link(LinkState.NEEDS_TRUST)
+        await received.until(lambda: received.state is not LinkState.NEEDS_TRUST)
+        needs = await received.link(LinkState.NEEDS_TRUST)
         connection.accept_key(needs.fingerprint or "")
-        await heard.until(lambda: bool(heard.frames("hello")))
-        assert heard.frames("hello")[-1].head["user"] == "bob"
+        await received.until(lambda: bool(received.frames("hello")))
+        assert received.frames("hello")[-1].head["user"] == "bob"
     names = [line.split()[0] for line in (tmp_path / "own").read_text().splitlines()]
     assert names == ["near", "far"]
 
@@ -193,17 +193,17 @@ async def test_a_proxy_command_runs_by_the_shell_as_in_ssh(
     machine = machine_with(
         host_of(sshd, "gpu1", "bob", f"  ProxyCommand ~/bin/p.sh %h %p {tail}\n")
     )
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        assert (await heard.hello()).head["user"] == "bob"
-        await heard.until(lambda: bool(heard.frames("facts")))
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        assert (await received.hello()).head["user"] == "bob"
+        await received.until(lambda: bool(received.frames("facts")))
 
 
 async def test_a_proxy_command_that_fails_says_why(sshd: Sshd, tmp_path: Path) -> None:
     machine = machine_with(
         host_of(sshd, "gpu1", "bob", "  ProxyCommand echo no badge >&2; exit 3\n")
     )
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        down = await heard.link(LinkState.DOWN)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        down = await received.link(LinkState.DOWN)
         assert "ProxyCommand" in (down.reason or "")
         assert "no badge" in (down.reason or "")
         assert "check ProxyCommand of gpu1" in (down.advice or "")
@@ -214,8 +214,8 @@ async def test_a_proxy_command_ends_with_its_link(sshd: Sshd, tmp_path: Path) ->
     machine = machine_with(
         host_of(sshd, "gpu1", "bob", f"  ProxyCommand sh -c 'echo $$ >{pid}; {sleep}'\n")
     )
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.until(lambda: pid.exists() and bool(pid.read_text().strip()))
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        await received.until(lambda: pid.exists() and bool(pid.read_text().strip()))
     shell = int(pid.read_text())
     await until(lambda: not lives(shell) and not with_words(sleep), "all of it ended")
 
@@ -237,16 +237,16 @@ async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path
     machine = machine_with(
         f"Host gpu1\n  IdentityFile {tmp_path}/gone\n" + host_of(sshd, "gpu1", "bob")
     )
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        assert (await heard.hello()).head["user"] == "bob"
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        assert (await received.hello()).head["user"] == "bob"
 
 
 async def test_a_login_that_fails_names_the_key_that_is_missing(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
     text = host_of(sshd, "gpu1", "dashy").replace(str(sshd.key), str(wrong))
     machine = machine_with(f"Host gpu1\n  IdentityFile {tmp_path}/gone\n{text}")
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        needs = await heard.link(LinkState.NEEDS_YOU)
+    async with receiving(connection_of(machine, trusting(sshd, tmp_path))) as received:
+        needs = await received.link(LinkState.NEEDS_YOU)
         assert f"{tmp_path}/gone does not exist" in (needs.reason or "")
 
 
@@ -254,10 +254,10 @@ async def test_algorithms_of_ssh_config_are_used(tmp_path: Path) -> None:
     with running(options="Ciphers aes256-ctr") as server:
         known = trusting(server, tmp_path)
         machine = machine_with(host_of(server, "gpu1", "bob", "  Ciphers aes128-ctr\n"))
-        async with hearing(connection_of(machine, known)) as heard:
-            refused = await heard.link(LinkState.REFUSED)
+        async with receiving(connection_of(machine, known)) as received:
+            refused = await received.link(LinkState.REFUSED)
             assert "encryption" in (refused.reason or "")
         text = "  Ciphers aes128-ctr,aes256-ctr\n  MACs +hmac-sha1\n  Compression yes\n"
         machine = machine_with(host_of(server, "gpu1", "bob", text))
-        async with hearing(connection_of(machine, known)) as heard:
-            await heard.hello()
+        async with receiving(connection_of(machine, known)) as received:
+            await received.hello()

@@ -15,13 +15,13 @@ from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError
 from core.events import LinkChanged
 from core.ids import MachineName
 from core.model.machine import LinkState
-from core.ports import Heard
+from core.ports import Received
 from ssh.handshake import CHUNK_BYTES, ErrorTail, compressed, start_python
 from ssh.link_supervisor import LinkSupervisor
 from ssh.links.link import Link, LinkFactory
 from ssh.probe_session import ProbeOptions, probe_source
-from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of
+from tests.support.receiving import receiving
 from tests.support.waiting import until
 
 M = MachineName("m")
@@ -116,12 +116,12 @@ async def test_a_program_that_stops_arriving_is_given_up_as_silent(
     assert lost.value.is_silent
 
 
-@pytest.mark.parametrize(("noise", "said"), [(b"x" * 70_000, "over 1 MiB"), (b"x", "no data")])
+@pytest.mark.parametrize(("noise", "output"), [(b"x" * 70_000, "over 1 MiB"), (b"x", "no data")])
 async def test_noise_in_place_of_marks_is_not_progress(
-    noise: bytes, said: str, monkeypatch: pytest.MonkeyPatch
+    noise: bytes, output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ssh.handshake.CHUNK_TIMEOUT_S", 0.5)
-    with pytest.raises(MachineError, match=said):
+    with pytest.raises(MachineError, match=output):
         await start(Halting(marks=1, noise=noise))
 
 
@@ -160,12 +160,12 @@ async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("ssh.link_supervisor.STABLE_AFTER_S", 0.0)
     found: list[float] = []
 
-    def hear(heard: Heard) -> None:
-        if isinstance(heard, LinkChanged) and heard.retry_at is not None:
-            found.append((heard.retry_at - heard.at) / unit)
+    def receive(received: Received) -> None:
+        if isinstance(received, LinkChanged) and received.retry_at is not None:
+            found.append((received.retry_at - received.at) / unit)
 
     running = asyncio.create_task(
-        LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS).run(hear)
+        LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS).run(receive)
     )
     try:
         await until(lambda: len(found) >= count, f"{count} pauses", every=0.01)
@@ -196,13 +196,13 @@ async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_reported(
 async def test_a_link_refused_at_the_first_try_waits_for_the_operator(
     kind: type[MachineError],
 ) -> None:
-    heard: list[Heard] = []
+    received: list[Received] = []
     link = Halting(fails=lambda: kind(M, "no"))
     supervisor = LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS)
-    running = asyncio.create_task(supervisor.run(heard.append))
+    running = asyncio.create_task(supervisor.run(received.append))
     try:
-        await until(lambda: len(heard) > 1, "it is refused")
-        last = heard[-1]
+        await until(lambda: len(received) > 1, "it is refused")
+        last = received[-1]
         assert isinstance(last, LinkChanged)
         assert last.state is LinkState.REFUSED
     finally:
@@ -219,13 +219,13 @@ async def test_frames_that_waited_while_the_computer_slept_are_not_passed_on(
     clocks = SimpleNamespace(time=lambda: time.time() + slept, monotonic=time.monotonic)
     monkeypatch.setattr("ssh.link_supervisor.time", clocks)
     machine = MachineConfig(name=M, link="command", python=PYTHON)
-    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
-        await heard.hello()
-        await heard.until(lambda: bool(heard.frames("beat") or heard.frames("facts")))
+    async with receiving(connection_of(machine, tmp_path / "unused")) as received:
+        await received.hello()
+        await received.until(lambda: bool(received.frames("beat") or received.frames("facts")))
         slept = 300.0
-        before = len(heard.heard)
-        await heard.link(LinkState.DOWN)
-        first = heard.heard[before]
+        before = len(received.received)
+        await received.link(LinkState.DOWN)
+        first = received.received[before]
         assert isinstance(first, LinkChanged)
         assert "was asleep" in (first.reason or "")
-        await heard.until(lambda: len(heard.frames("hello")) >= 2)
+        await received.until(lambda: len(received.frames("hello")) >= 2)

@@ -4,10 +4,12 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from core.desk.past import NOTHING
 from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.model.finding import Finding
+from core.model.finding import Finding, Severity
 from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples
 from core.model.process import ProcessState
 from core.model.sample import Sample
@@ -27,7 +29,7 @@ SAMPLES = LogSamples(
 LOG = LogRead(
     at=30, task=TaskKey(P, "t"), header=LogHeader(location="/l", status="error"), samples=SAMPLES
 )
-FINDING = Finding(id="end:1", kind="finished", tone="hand", opened_at=30, machine=M, text="over")
+FINDING = Finding(id="end:1", kind="finished", tone="error", opened_at=30, machine=M, text="over")
 EVENTS = (ProcessSeen(at=10, process=P, state=ProcessState.LIVE), ProcessGone(at=20, process=P))
 
 
@@ -49,6 +51,24 @@ async def test_the_past_holds_events_and_the_newest_state_of_findings(tmp_path: 
     assert past.since == 15
 
 
+async def test_an_acknowledgement_is_found_and_a_room_that_does_not_know_it_keeps_it(
+    tmp_path: Path,
+) -> None:
+    waiting = replace(FINDING, is_kept=True)
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([waiting, replace(waiting, id="other")])
+        assert list(await journal.acknowledged(["end:1", "other", "none"])) == []
+        done = replace(waiting, closed_at=50, acknowledged_at=50)
+        await journal.keep_findings([done])
+        assert list(await journal.acknowledged(["end:1", "other", "none"])) == ["end:1"]
+        await journal.keep_findings([replace(waiting, text="changed", changed_at=60)])
+        assert done in (await journal.past(0)).findings
+        again = replace(waiting, opened_at=70)
+        await journal.keep_findings([again])
+        assert again in (await journal.past(0)).findings
+
+
 async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "data" / "history.sqlite3"
     async with Database.at(path) as database:
@@ -63,3 +83,20 @@ async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
         await database.write(spoil)
         past = await journal.past(0)
     assert (past.events, past.findings) == (EVENTS[:1], ())
+
+
+@pytest.mark.parametrize(("older", "today"), [("hand", "error"), ("look", "warning")])
+async def test_findings_of_an_older_history_keep_their_tone(
+    older: str, today: Severity, tmp_path: Path
+) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([FINDING])
+
+        def make_older(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE finding SET body = json_set(body, '$.tone', ?)", (older,))
+
+        await database.write(make_older)
+        past = await journal.past(0)
+    assert past.findings == (replace(FINDING, tone=today),)

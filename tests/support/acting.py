@@ -75,9 +75,9 @@ class Acted:
         self, action: Action, place: ActionPlace, *, reason: str = ""
     ) -> tuple[OrderState, str]:
         """Do it to one target; return the outcome."""
-        [told] = await self.do(action, place, reason=reason)
-        assert told.outcome is not None, told
-        return told.outcome.state, told.outcome.message
+        [report] = await self.do(action, place, reason=reason)
+        assert report.outcome is not None, report
+        return report.outcome.state, report.outcome.message
 
 
 @asynccontextmanager
@@ -124,8 +124,8 @@ def _tap(connection: MachineConnection, wire: list[Frame]) -> None:
     """Remember every request that a connection is given."""
     request = connection.request
 
-    async def heard(frame: Frame, *, deadline: float) -> Reply:
+    async def received(frame: Frame, *, deadline: float) -> Reply:
         wire.append(frame)
         return await request(frame, deadline=deadline)
 
-    connection.request = heard  # type: ignore[method-assign]
+    connection.request = received  # type: ignore[method-assign]

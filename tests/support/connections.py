@@ -11,7 +11,7 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.model.job import Job
 from core.model.machine import LinkState
-from core.ports import Heard, Reply, SignIn
+from core.ports import Received, Reply, SignIn
 
 Answer = Callable[[Frame], Reply | RequestFailed]
 
@@ -21,15 +21,17 @@ class FakeConnection:
 
     Args:
         machine: Whose it is.
-        heard: Its first frames.
+        received: Its first frames.
         answer: Its answer to a request; by default it refuses all.
     """
 
-    def __init__(self, machine: MachineName, *heard: Heard, answer: Answer | None = None) -> None:
+    def __init__(
+        self, machine: MachineName, *received: Received, answer: Answer | None = None
+    ) -> None:
         self._machine = machine
-        self._heard = heard
+        self.received = received
         self._answer = answer
-        self._hear: Callable[[Heard], None] | None = None
+        self._receive: Callable[[Received], None] | None = None
         self.sent: list[Frame] = []
         self.requests: list[Frame] = []
         self.retried = 0
@@ -44,17 +46,17 @@ class FakeConnection:
     def machine(self) -> MachineName:
         return self._machine
 
-    async def run(self, hear: Callable[[Heard], None]) -> None:
-        self._hear = hear
-        for each in self._heard:
-            hear(each)
+    async def run(self, receive: Callable[[Received], None]) -> None:
+        self._receive = receive
+        for each in self.received:
+            receive(each)
         await asyncio.Event().wait()
 
-    def say(self, *heard: Heard) -> None:
+    def say(self, *received: Received) -> None:
         """Say something now."""
-        assert self._hear is not None
-        for each in heard:
-            self._hear(each)
+        assert self._receive is not None
+        for each in received:
+            self._receive(each)
 
     def send(self, frame: Frame) -> bool:
         self.sent.append(frame)

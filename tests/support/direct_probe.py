@@ -113,9 +113,9 @@ class DirectProbe:
             return False
         return True
 
-    def looks(self, name: str) -> list[list[Any]]:
+    def polls(self, name: str) -> list[list[Any]]:
         """The unchanged reads that beats reported."""
-        return [look for beat in self.of("beat") for look in beat.head["looks"] if look[2] == name]
+        return [poll for beat in self.of("beat") for poll in beat.head["polls"] if poll[2] == name]
 
     def _reader(self) -> None:
         assert self.child.stdout is not None

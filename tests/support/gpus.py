@@ -37,10 +37,12 @@ case "$1" in
         known["index"] = $1; known["uuid"] = $2; known["mig.mode.current"] = $3
         known["memory.used"] = $4 + 0; known["utilization.gpu"] = $5 + 0
         known["memory.total"] = 81559
+        if ($6) known["name"] = $6
         for (i = 1; i <= count; i++)
             printf "%s%s", (fields[i] in known) ? known[fields[i]] : "0", i < count ? ", " : "\\n"
     }' FOLDER/gpus.csv ;;
-*) cat FOLDER/apps.csv ;;
+--query-compute-apps=*) cat FOLDER/apps.csv ;;
+-q) cat FOLDER/report ;;
 esac
 cat FOLDER/note
 exit "$(cat FOLDER/status)"
@@ -51,8 +53,8 @@ exit "$(cat FOLDER/status)"
 class Gpus:
     """GPUs in a folder, as nvidia-smi tells them there.
 
-    `gpus.csv` has a row for each (index, UUID, MIG mode; also MiB in use and percent of use),
-    `apps.csv` one for each process.
+    `gpus.csv` has a row for each (index, UUID, MIG mode; also MiB in use, percent of use, name),
+    `apps.csv` one for each process, `report` what `nvidia-smi -q -d PIDS` prints.
     """
 
     folder: Path
@@ -67,13 +69,16 @@ class Gpus:
         """The PATH that finds nvidia-smi."""
         return f"{self.folder}:{os.environ['PATH']}"
 
-    def are(self, rows: str, apps: str = "", note: str = "", status: int = 0) -> "Gpus":
+    def are(
+        self, rows: str, apps: str = "", note: str = "", status: int = 0, report: str = ""
+    ) -> "Gpus":
         """Say which there are, the processes on them, and how nvidia-smi ends; return these."""
         tool = self.folder / "nvidia-smi"
         if not tool.exists():
             tool.write_text(_NVIDIA_SMI.replace("FOLDER", str(self.folder)))
             tool.chmod(0o755)
         words = {"gpus.csv": rows, "apps.csv": apps, "note": note, "status": f"{status}\n"}
+        words["report"] = report
         for name, text in words.items():  # a program that asks meanwhile reads whole files
             part = self.folder / f"{name}.part"
             part.write_text(text)
@@ -107,11 +112,11 @@ class Gpus:
 
     @staticmethod
     def end_of(child: subprocess.Popen[str]) -> "Ran":
-        """Return what a start said."""
+        """Return the result of a start."""
         out, err = child.communicate(timeout=40)
-        said = out.split()
-        pid = int(said[0]) if said else None
-        return Ran(status=child.returncode, pid=pid, given=said[1] if said else "", err=err)
+        lines = out.split()
+        pid = int(lines[0]) if lines else None
+        return Ran(status=child.returncode, pid=pid, given=lines[1] if lines else "", err=err)
 
     def is_unlocked(self, uuid: str) -> bool:
         """Whether nobody holds the lock of a GPU now."""
@@ -122,16 +127,16 @@ class Gpus:
                 return False
             return True
 
-    def said(self, uuid: str) -> Mapping[str, Any]:
+    def held_by(self, uuid: str) -> Mapping[str, Any]:
         """What a reservation says of itself; nothing where it is empty."""
         text = (self.locks / f"{uuid}.lock").read_text()
-        said: Mapping[str, Any] = json.loads(text) if text else {}
-        return said
+        holder: Mapping[str, Any] = json.loads(text) if text else {}
+        return holder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a start said: the eval's pid, the GPUs that it got, errors."""
+    """The result of a start: the eval's pid, the GPUs that it got, errors."""
 
     status: int
     pid: int | None

@@ -125,17 +125,17 @@ async def launching(
     ):
         place = Place(watched.desk, [])
 
-        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> ProvisionedRun:
-            del plan, tell
+        async def bring(plan: RunPlan, on_progress: Callable[[str], None]) -> ProvisionedRun:
+            del plan, on_progress
             return ProvisionedRun()
 
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}
 
         async def choose(
-            launches: Sequence[RunRequest], tell: OnProgress | None
+            launches: Sequence[RunRequest], on_progress: OnProgress | None
         ) -> tuple[CheckedPlan, ...]:
-            raise NotImplementedError(launches, tell)
+            raise NotImplementedError(launches, on_progress)
 
         instance = this_instance()
         launches = DeskLaunchService(

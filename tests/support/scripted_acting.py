@@ -21,7 +21,7 @@ from core.views.actions.action_menu import targets_of
 from tests.support.orders import HERE, Book
 from tests.support.rooms import FakeRoom
 
-Tell = Callable[[PlanningProgress], None]
+OnProgress = Callable[[PlanningProgress], None]
 
 
 class ScriptedActing(ActionService):
@@ -59,13 +59,13 @@ class ScriptedActing(ActionService):
         places: Sequence[ActionPlace],
         *,
         reason: str = "",
-        tell: Tell | None = None,
+        on_progress: OnProgress | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         del hurry
         targets = targets_of(self.room.fleet, places)
-        if tell is not None:
-            tell(PlanningProgress(len(targets) // 2, len(targets)))
+        if on_progress is not None:
+            on_progress(PlanningProgress(len(targets) // 2, len(targets)))
         await self.asking.wait()
         steps = tuple(self._step(action, each, reason) for each in targets)
         return Plan(id="p", title=title, action=action, steps=steps, reason=reason)
@@ -88,10 +88,10 @@ class ScriptedActing(ActionService):
             undo=Action(verb=Verb.RESUME) if action.verb is Verb.PAUSE else None,
         )
         refusal = fleet_refusal(offer, target, fleet)
-        told = self.previews.get(target, refusal or self._usual(target))
-        if isinstance(told, Refusal):
-            return replace(step, refusal=told)
-        return replace(step, preview=told, request=request_of(action, target, dry_run=False))
+        answer = self.previews.get(target, refusal or self._usual(target))
+        if isinstance(answer, Refusal):
+            return replace(step, refusal=answer)
+        return replace(step, preview=answer, request=request_of(action, target, dry_run=False))
 
     def _usual(self, target: Target) -> Preview:
         task = self.room.fleet.tasks.get(target) if isinstance(target, TaskKey) else None
@@ -104,21 +104,23 @@ class ScriptedActing(ActionService):
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[OrderReport], None] | None = None,
+        on_report: Callable[[OrderReport], None] | None = None,
     ) -> tuple[OrderReport, ...]:
         assert unmet(plan, words=words, yes=yes) is None
         self.carried.append((plan, words, yes))
         await self.gate.wait()
-        all_told: list[OrderReport] = []
+        reports: list[OrderReport] = []
         for index, step in enumerate(plan.steps):
             outcome = self.outcomes.get(step.target, Outcome(state=OrderState.DONE, message="done"))
             if step.refusal is not None:
                 outcome = Outcome(state=OrderState.NOOP, message=step.refusal.sentence)
-            told = OrderReport(index=index, step=step, outcome=outcome)
+            report = OrderReport(index=index, step=step, outcome=outcome)
             if step.target in self.changing:
                 self.changing.remove(step.target)
-                told = OrderReport(index=index, step=replace(step, moved=("pause",)), outcome=None)
-            all_told.append(told)
-            if tell is not None:
-                tell(told)
-        return tuple(all_told)
+                report = OrderReport(
+                    index=index, step=replace(step, moved=("pause",)), outcome=None
+                )
+            reports.append(report)
+            if on_report is not None:
+                on_report(report)
+        return tuple(reports)

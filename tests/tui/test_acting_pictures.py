@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on
+from tests.support.rooms import FakeRoom, app_on, services_on
 from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 

@@ -1,26 +1,17 @@
-"""What an operator does in the room, told with keys."""
+"""What an operator does in the room, with real keys."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
-from core.events import Dismissed, FindingsAcknowledged, LogUnreadable
-from core.fleet import Fleet
 from core.ids import MachineName, SampleKey, TaskKey
-from core.model.finding import Finding
-from core.model.machine import LinkState
-from core.ports import SignIn
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
-    NOW,
     fleet_after,
-    judged_after,
     link,
-    log_read,
     named,
-    process_gone,
     process_key,
     process_seen,
     sample,
@@ -29,11 +20,11 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.room_panes import WIDE, front, table
 from tests.support.rooms import (
     FakeRoom,
     MemoryStore,
     app_on,
-    busy_fleet,
     screen_lines,
     screen_text,
     services_on,
@@ -42,19 +33,6 @@ from tests.support.rooms import (
 from tui.app import RoomApp
 from tui.panes.lines import LinesPane
 from tui.panes.table import TablePane
-from tui.screens.panes_screen import PanesScreen
-
-WIDE = (140, 42)
-
-
-def table(app: RoomApp, name: str) -> TablePane:
-    return app.screen.query_one(f"#{name}", TablePane)
-
-
-def front(app: RoomApp) -> PanesScreen:
-    found = app.front
-    assert found is not None
-    return found
 
 
 def app_with(store: MemoryStore) -> RoomApp:
@@ -189,307 +167,6 @@ async def test_a_finding_opens_what_it_is_about() -> None:
         assert front(app).place == task_key("t1", H1, 100)
 
 
-async def test_the_filter_is_typed_live_kept_by_enter_and_taken_away_by_escape() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("slash", *"cybench")
-        await pilot.pause()
-        assert len(table(app, "tasks").rows) == 2
-        await pilot.press("enter")
-        await shows(pilot, "/cybench")
-        assert len(table(app, "tasks").rows) == 2
-        await pilot.press("escape")
-        await pilot.pause()
-        assert len(table(app, "tasks").rows) == 7
-
-
-async def test_a_filter_that_nothing_fits_says_so() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("slash", *"nosuch", "enter")
-        await shows(pilot, "nothing matches the filter")
-
-
-async def test_a_refresh_leaves_a_filter_being_typed_alone() -> None:
-    room = FakeRoom(busy_fleet())
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("slash", "c", "y")
-        room.happen(named(MachineName("new")))
-        await pilot.pause()
-        await pilot.press("b")
-        await pilot.pause()
-        assert table(app, "tasks").arrangement.filter == "cyb"
-
-
-async def test_sorting_is_chosen_from_a_list_and_turned_round() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("s", *["j"] * 3, "enter")
-        await pilot.pause()
-        tasks = table(app, "tasks")
-        assert tasks.arrangement.sort == "task"
-        names = [row.sort["task"] for row in tasks.rows]
-        assert names == sorted(names)
-        await pilot.press("S")
-        await pilot.pause()
-        assert [row.sort["task"] for row in tasks.rows] == sorted(names, reverse=True)
-
-
-async def test_columns_are_chosen() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("C", "j", "space", "enter")
-        await pilot.pause()
-        assert table(app, "tasks").arrangement.hidden == frozenset({"machine"})
-
-
-async def test_space_marks_rows_and_escape_takes_the_marks_away() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("space", "space")
-        await pilot.pause()
-        assert len(table(app, "tasks").chosen_keys) == 2
-        assert "2 marked" in screen_text(app)
-        await pilot.press("escape")
-        await pilot.pause()
-        assert not table(app, "tasks").marks
-        assert front(app).place is None
-
-
-async def test_a_row_keeps_its_cursor_mark_and_place_through_refreshes() -> None:
-    rows = [task_row(f"t{number}", task=f"task-{number:03}") for number in range(60)]
-    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(*rows))
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("G", "k", "k", "space", "k")
-        await pilot.pause()
-        tasks = table(app, "tasks")
-        key, marks, line = tasks.cursor_key, set(tasks.marks), tasks.cursor - tasks.top
-        worse = task_row("t5", task="task-005", errored=3)
-        room.happen(
-            tasks_seen(*(worse if row.task_id == "t5" else row for row in rows), at=NOW + 1)
-        )
-        await pilot.pause()
-        assert tasks.rows[0].key == task_key("t5")
-        assert (tasks.cursor_key, tasks.marks, tasks.cursor - tasks.top) == (key, marks, line)
-
-
-async def test_a_new_finding_is_in_view_while_another_pane_is_the_current_one() -> None:
-    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(task_row("t1")))
-
-    def with_findings(count: int) -> Fleet:
-        found = (
-            Finding(
-                id=f"f{number}",
-                kind="errors",
-                tone="look",
-                opened_at=NOW + number,
-                machine=H1,
-                text="1 of 9 samples errored",
-            )
-            for number in range(count)
-        )
-        return replace(fleet, findings=tuple(found))
-
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        findings = table(app, "findings")
-        for count in range(1, 21):
-            room.become(with_findings(count))
-            await pilot.pause()
-            assert len(findings.rows) == count
-            assert (findings.top, findings.cursor) == (0, 0)
-        await pilot.press("4", "j", "j")
-        await pilot.pause()
-        key = findings.cursor_key
-        await pilot.press("2")
-        room.become(with_findings(40))
-        await pilot.pause()
-        assert (findings.top, findings.cursor_key) == (0, key)
-        await pilot.press("4")
-        await pilot.pause()
-        assert findings.top <= findings.cursor < findings.top + findings.body_size.height
-        assert findings.cursor_key == key
-
-
-async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    written: list[str] = []
-    monkeypatch.setattr(app, "write", written.append)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("y")
-        await pilot.pause()
-        assert any(text.startswith("\x1b]52;c;L2xvZ3MvdDEuZXZhbA==") for text in written)
-        assert "Copied the" in screen_text(app)
-        assert "copied" not in screen_text(app)
-
-
-async def test_an_unknown_host_key_is_accepted_by_typing_the_machines_name() -> None:
-    fleet = fleet_after(
-        named(), link(LinkState.NEEDS_TRUST, fingerprint="SHA256:abc", reason="new")
-    )
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("1", "T")
-        await shows(pilot, "SHA256:abc")
-        await pilot.press(*"yes", "enter")
-        assert not [each for each in room.asked if each[0] == "accept"]
-        await pilot.press(*"h100-1", "enter")
-        await pilot.pause()
-        assert ("accept", (H1, "SHA256:abc")) in room.asked
-
-
-async def test_a_link_is_retried_at_once() -> None:
-    room = FakeRoom(busy_fleet())
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("1", "r")
-        await pilot.pause()
-        assert ("retry", MachineName("a100-us")) in room.asked
-
-
-async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
-    fleet = fleet_after(
-        named(), link(), process_seen(socket_path="/c/1.sock"), tasks_seen(task_row())
-    )
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("2", "r")
-        await shows(pilot, "Polling process")
-        (process,) = fleet.processes
-        assert ("poll", process) in room.asked
-
-
-async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
-    unread = LogUnreadable(at=NOW, task=task_key(), reason="the file does not exist")
-    room = FakeRoom(
-        fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone(), unread)
-    )
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await shows(pilot, "unreadable")
-        await pilot.press("2", "r")
-        await shows(pilot, "Reading its log again.")
-        assert room.asked[-1] == ("read log", task_key())
-
-
-async def test_without_a_terminal_to_lend_only_the_command_to_sign_in_is_shown() -> None:
-    room = FakeRoom(fleet_after(named(), link(LinkState.NEEDS_YOU, reason="Permission denied")))
-    room.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("1", "r")
-        await shows(pilot, "can't lend its terminal")
-        assert not [each for each in room.asked if each[0] == "retry"]
-
-
-async def test_a_process_that_is_gone_is_dismissed() -> None:
-    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone())
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("D")
-        await pilot.pause()
-        (posted,) = [each for name, each in room.asked if name == "post"]
-        assert isinstance(posted, Dismissed)
-        assert not table(app, "tasks").rows
-
-
-async def test_ctrl_c_and_q_ask_before_they_leave() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("ctrl+c", "ctrl+c", "ctrl+c")
-        await pilot.pause()
-        assert app.is_running
-        assert "Leave evalroom?" in screen_text(app)
-        await pilot.press("escape")
-        await pilot.pause()
-        assert "Leave evalroom?" not in screen_text(app)
-        await pilot.press("q", "enter")
-        await pilot.pause()
-    assert app.return_code == 0
-
-
-async def test_help_lists_the_live_keys_as_they_are_mapped() -> None:
-    app = app_on(FakeRoom(busy_fleet()), keys={"filter": "ctrl+f"})
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("question_mark")
-        await pilot.pause()
-        text = screen_text(app)
-        assert "^f" in text
-        assert "Filter the rows" in text
-        assert "Fetch and show the text that the agent" not in text
-
-
-async def test_a_remapped_key_works_and_its_old_one_does_not() -> None:
-    app = app_on(FakeRoom(busy_fleet()), keys={"mark": "m", "nosuch": "z"})
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("space")
-        assert not table(app, "tasks").marks
-        await pilot.press("m")
-        assert table(app, "tasks").marks
-        await shows(pilot, "nosuch")
-
-
-async def test_the_palette_finds_commands_and_places() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("colon", *"gpqa", "enter")
-        await pilot.pause()
-        assert front(app).place == task_key("t3", MachineName("h100-2"), 200)
-        await pilot.press("ctrl+p", *"theme-light", "enter")
-        await pilot.pause()
-        assert app.theme == "room-light"
-
-
-async def test_a_key_acknowledges_the_findings_that_wait_for_the_operator() -> None:
-    fleet = judged_after(named(), link(), process_seen(), tasks_seen(task_row()))
-    fleet = judged_after(process_gone(), log_read("error"), fleet=fleet)
-    [waiting] = [each.id for each in fleet.findings if each.waits]
-    room = FakeRoom(fleet)
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("4", "K")
-        await pilot.pause()
-        posted = FindingsAcknowledged(at=room.now(), findings=(waiting,))
-        assert ("post", posted) in room.asked
-
-
-@pytest.mark.parametrize("down", [0, 1, 2])
-@pytest.mark.parametrize("typed", ["h100-1:twin", "twin"])
-async def test_of_tasks_with_one_name_the_palette_opens_the_one_under_the_cursor(
-    down: int, typed: str
-) -> None:
-    rows = [task_row(f"twin{number}", task="twin") for number in range(3)]
-    fleet = fleet_after(named(), process_seen(), tasks_seen(*rows))
-    app = app_on(FakeRoom(fleet))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("colon", *typed, *["down"] * down, "enter")
-        await pilot.pause()
-        assert front(app).place == task_key(f"twin{down}")
-
-
-@pytest.mark.parametrize("key", ["a", "p", "P", "x", "e", "c", "u"])
-@pytest.mark.parametrize("is_replay", [True, False])
-async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: bool) -> None:
-    room = FakeRoom(busy_fleet())
-    room.is_replay = is_replay
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.pause()
-        asked = list(room.asked)
-        await pilot.press(key)
-        await shows(
-            pilot, "This is a recording" if is_replay else "Nothing can be changed from here"
-        )
-        assert room.asked == asked
-
-
 async def test_the_last_view_is_found_again() -> None:
     store = MemoryStore()
     first = app_with(store)
@@ -559,25 +236,6 @@ async def test_an_empty_room_says_why_it_is_empty() -> None:
         await shows(pilot, "no machine has answered yet")
 
 
-async def test_a_gone_row_gives_its_cursor_to_the_next() -> None:
-    rows = [task_row(f"t{number}") for number in range(5)]
-    room = FakeRoom(fleet_after(named(), link(), process_seen(), tasks_seen(*rows)))
-    app = app_on(room)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("j", "j")
-        tasks = table(app, "tasks")
-        room.become(
-            replace(
-                room.fleet, tasks={k: v for k, v in room.fleet.tasks.items() if k.task_id != "t2"}
-            )
-        )
-        await pilot.pause()
-        assert tasks.cursor_key == task_key("t3")
-        room.become(Fleet())
-        await pilot.pause()
-        assert not tasks.chosen_keys
-
-
 async def test_long_text_scrolls_by_its_keys() -> None:
     many = [sample(number, status="completed") for number in range(5)]
     key = task_key("t1")
@@ -604,11 +262,3 @@ async def test_a_replay_says_that_it_is_one() -> None:
         room.is_replay = True
         room.become(busy_fleet())
         await shows(pilot, "replay  ·  4 machines")
-
-
-async def test_the_choice_of_columns_names_those_that_find_no_room() -> None:
-    app = app_on(FakeRoom(busy_fleet()))
-    async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("2", "C")
-        await shows(pilot, "queued  (does not fit now)")
-        assert "model  (no room" not in screen_text(app)

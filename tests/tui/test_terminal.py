@@ -116,6 +116,27 @@ def test_a_signal_before_the_first_frame_gives_the_terminal_back_too(moment: byt
         assert GIVEN_BACK in terminal.output
 
 
+@pytest.mark.parametrize("by", ["work", "a call"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_room_whose_loop_never_comes_back(
+    number: signal.Signals, by: str, tmp_path: Path
+) -> None:
+    block = tmp_path / "block"
+    with room("blocked", BLOCK_WHEN=str(block), BLOCKED_BY=by) as terminal:
+        terminal.until("]2;evalroom")
+        block.touch()
+
+        def is_blocked() -> bool:
+            terminal.read(0.05)
+            return bool(block.read_text())
+
+        wait_until(is_blocked, "it is blocked")
+        terminal.process.send_signal(number)
+        assert terminal.wait_end() == 128 + number
+        assert GIVEN_BACK in terminal.output
+        assert terminal.echoes()
+
+
 def test_a_terminal_that_goes_away_ends_it_though_hangups_are_ignored() -> None:
     with room("busy", IGNORE_HANGUP="1") as terminal:
         terminal.until("]2;evalroom")

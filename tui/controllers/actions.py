@@ -138,7 +138,7 @@ class ActionController:
         """Whether a selection can be acted on; if not, say why."""
         why = self._why_not(places)
         if why is not None:
-            self._ui.say(why, "look")
+            self._ui.say(why, "warning")
         return why is None
 
     def _why_not(self, places: Sequence[ActionPlace]) -> str | None:
@@ -188,7 +188,7 @@ class ActionController:
     def take(self, entry: MenuEntry) -> None:
         """Open the preview of an entry, or the dialog that it needs first."""
         if entry.why_not is not None:
-            self._ui.say(f"{entry.word}: {entry.why_not}", "look")
+            self._ui.say(f"{entry.word}: {entry.why_not}", "warning")
         elif not self._may(entry.places):
             return
         elif entry.action == _CONFIG:
@@ -230,7 +230,9 @@ class ActionController:
         if found:
             self._choose(places, found, "End")
         else:
-            self._ui.say("A process can't be cancelled. Cancel its tasks, or interrupt it.", "look")
+            self._ui.say(
+                "A process can't be cancelled. Cancel its tasks, or interrupt it.", "warning"
+            )
 
     def requeue(self, places: Sequence[ActionPlace]) -> None:
         """Run errored samples again."""
@@ -243,7 +245,7 @@ class ActionController:
             self.take(entry)
             return
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
-        self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "look")
+        self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "warning")
 
     def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; for a sample, those of its task."""
@@ -252,7 +254,7 @@ class ActionController:
         entry = entry_of(self._fleet, _or_their_tasks(places), _CONFIG)
         if entry is None or entry.why_not is not None:
             self._ui.say(
-                f"config: {entry.why_not if entry else 'this selection has no knobs'}", "look"
+                f"config: {entry.why_not if entry else 'this selection has no knobs'}", "warning"
             )
             return
         self._ui.open(ConfigDialog(self._room, entry.places, preview=self.preview))
@@ -264,8 +266,10 @@ class ActionController:
             self._may(())
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            del tell, hurry
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            del on_progress, hurry
             return await acting.undo()
 
         self.preview_plan("Undo the last plan", ask)
@@ -281,8 +285,12 @@ class ActionController:
             self._may(places)
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            return await acting.plan(
+                title, action, places, reason=reason, on_progress=on_progress, hurry=hurry
+            )
 
         self.preview_plan(title, ask)
 
@@ -323,7 +331,7 @@ class ActionController:
         failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.record)
+            await self._acting.carry_out(plan, words=words, yes=yes, on_report=sent_plan.record)
             failed = None
         except EvalroomError as error:
             failed = shown(error.sentence, 300)
@@ -350,7 +358,7 @@ class ActionController:
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
         if not self._sent_plans:
-            self._ui.say("There are no outcomes to show.", "look")
+            self._ui.say("There are no outcomes to show.", "warning")
             return
         newest = self._sent_plans[0]
         self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))

@@ -76,7 +76,9 @@ def opening(
     if not tmux:
         return TerminalOpening(words=words, is_lent=True, note=leave)
     local = is_here(machine)
-    same_server = switch_command(tuple(program), tmux) if local else None
+    # Within one server, the client would keep its right to type.
+    can_switch = local and not machine.read_only
+    same_server = switch_command(tuple(program), tmux) if can_switch else None
     if same_server is not None:
         return TerminalOpening(words=same_server, is_lent=False, note="C-b L returns to evalroom")
     # tmux refuses to start inside tmux; TMUX_TMPDIR leads to the sockets of the outer one.
@@ -138,7 +140,7 @@ class AttachController:
         """
         known = self._machines.get(machine)
         if known is None or not words:
-            self._ui.say(_NOT_HERE if known is None else _NOTHING, "look")
+            self._ui.say(_NOT_HERE if known is None else _NOTHING, "warning")
             return
         try:
             found = opening(
@@ -151,7 +153,7 @@ class AttachController:
                 known_hosts=self._known_hosts,
             )
         except UsageWrong as error:
-            self._ui.say(error.message, "look")
+            self._ui.say(error.message, "warning")
             return
         if not self._is_opening:
             self._is_opening = True
@@ -170,16 +172,16 @@ class AttachController:
         ended = await self._ui.run_in_foreground(found.words, shown(line, 2_000))
         if ended is None:
             sentence = f"evalroom can't lend its terminal. Run this in another one: {command}"
-            self._ui.say(sentence, "look")
+            self._ui.say(sentence, "warning")
         elif ended.never_ran is not None:
-            self._ui.say(f"{found.words[0]} can't be started here: {ended.never_ran}", "look")
+            self._ui.say(f"{found.words[0]} can't be started here: {ended.never_ran}", "warning")
 
     async def _ask_tmux(self, found: TerminalOpening) -> None:
         why = await _run(found.words, self._environ)
         if why is None:
             self._ui.say(found.note)
         else:
-            self._ui.say(f"tmux did not open a window: {why}", "look")
+            self._ui.say(f"tmux did not open a window: {why}", "warning")
 
 
 async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None:

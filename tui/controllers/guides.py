@@ -112,7 +112,7 @@ class GuideController:
         tasks = [fleet.tasks[key].row.model for key in tasks_of(places) if key in fleet.tasks]
         named = tuple(dict.fromkeys((*tasks, *models)))
         if not named:
-            self._ui.say("No model runs on this selection.", "look")
+            self._ui.say("No model runs on this selection.", "warning")
             return
         title = Shown("Pause which model everywhere? A preview comes first")
         choices = [Choice(model, shown(model)) for model in named]
@@ -134,15 +134,17 @@ class GuideController:
         step = known.step
         if step is None or not known.waits:
             why = "it has ended" if step is None else step.sentence or step.title
-            self._ui.say(f"This guide does not wait for you: {why}", "look")
+            self._ui.say(f"This guide does not wait for you: {why}", "warning")
             return
 
         if step.kind is StepKind.CONTAINERS:
             self._work(lambda: self._preview_removal(guide))
             return
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            return await self.guiding.plan(guide, tell=tell, hurry=hurry)
+        async def ask(
+            on_progress: Callable[[PlanningProgress], None], hurry: asyncio.Event
+        ) -> Plan:
+            return await self.guiding.plan(guide, on_progress=on_progress, hurry=hurry)
 
         self._preview(title_of(known, step), ask)
 
@@ -176,14 +178,14 @@ class GuideController:
         if guide.command:
             self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
         else:
-            self._ui.say("This guide has no command to resume.", "look")
+            self._ui.say("This guide has no command to resume.", "warning")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
         async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
-                self._ui.say(error.sentence, "look")
+                self._ui.say(error.sentence, "warning")
 
         self._ui.background(report(), "guide")
 

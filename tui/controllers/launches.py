@@ -94,7 +94,7 @@ class LaunchController:
     def _may_launch(self) -> bool:
         """Whether a run can be launched; if not, show why."""
         if not self._service.exists:
-            self._ui.say(self._service.missing, "look")
+            self._ui.say(self._service.missing, "warning")
         return self._service.exists
 
     @property
@@ -206,7 +206,7 @@ class LaunchController:
         if run.spec:
             self.open(form_of_run(run.id, run.spec))
         else:
-            self._ui.say(_NO_SPEC, "look")
+            self._ui.say(_NO_SPEC, "warning")
 
     def again(self, run: Run) -> None:
         """Go straight to the plan of a run's own spec."""
@@ -216,18 +216,18 @@ class LaunchController:
             host = shown(run.host or "another host", 100)
             self._ui.say(
                 f"This run may still be running on {host}. Look there before you start it again.",
-                "look",
+                "warning",
             )
             return
         spec, problems = check_table(plain(run.spec)) if run.spec else (None, ())
         if spec is not None:
             self.plan(spec)
         elif not run.spec:
-            self._ui.say(_NO_SPEC, "look")
+            self._ui.say(_NO_SPEC, "warning")
         else:
             what = problems[0].what if problems else "it can't be read"
             self._ui.say(
-                f"The spec of this run is no longer valid: {what}. Press d to edit it.", "look"
+                f"The spec of this run is no longer valid: {what}. Press d to edit it.", "warning"
             )
 
     # The plan, and starting it
@@ -300,7 +300,7 @@ class LaunchController:
         return check_form(form, machines_of(self._room.fleet))
 
     def _say(self, error: EvalroomError) -> None:
-        self._ui.say(error.sentence, "look")
+        self._ui.say(error.sentence, "warning")
 
 
 _NO_SPEC = "The spec of this run is unknown: evalroom did not launch it."

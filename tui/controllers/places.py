@@ -72,9 +72,9 @@ class PlaceController:
             self._ui.say(f"Polling process {process.pid} now.")
             return
         if machine is None:
-            self._ui.say("No machine is selected.", "look")
+            self._ui.say("No machine is selected.", "warning")
         elif self._room.is_replay:
-            self._ui.say("This is a recording: it has no link to retry.", "look")
+            self._ui.say("This is a recording: it has no link to retry.", "warning")
         else:
             # In the background: signing in may take minutes.
             self._ui.background(self._retry(machine), "retrying the link")
@@ -95,7 +95,7 @@ class PlaceController:
         machine = self._untrusted(place)
         fingerprint = machine.link.fingerprint if machine is not None else None
         if machine is None or not fingerprint:
-            self._ui.say("No machine has an unknown host key.", "look")
+            self._ui.say("No machine has an unknown host key.", "warning")
             return
 
         def accept(accepted: bool | None) -> None:
@@ -104,7 +104,7 @@ class PlaceController:
             try:
                 self._room.accept_key(machine.name, fingerprint)
             except StorageError as error:
-                self._ui.say(error.sentence, "hand")
+                self._ui.say(error.sentence, "error")
             else:
                 self._ui.say(f"The host key of {machine.name} is accepted.")
 
@@ -128,7 +128,7 @@ class PlaceController:
     def acknowledge(self, findings: Sequence[str]) -> None:
         """Acknowledge findings: they are closed, and stay so after a restart."""
         if not findings:
-            self._ui.say("No finding that waits for you is selected.", "look")
+            self._ui.say("No finding that waits for you is selected.", "warning")
             return
         self._room.post(FindingsAcknowledged(at=self._room.now(), findings=tuple(findings)))
 
@@ -136,7 +136,7 @@ class PlaceController:
         """Remove gone processes from the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
         if not gone:
-            self._ui.say("Only a gone process can be dismissed.", "look")
+            self._ui.say("Only a gone process can be dismissed.", "warning")
         for process in gone:
             self._room.post(Dismissed(at=self._room.now(), process=process))
 
@@ -144,7 +144,7 @@ class PlaceController:
         """Copy the log location, the command or the address of a place."""
         copied = copy_text(self._fleet, place)
         if copied is None:
-            self._ui.say("There is nothing to copy here.", "look")
+            self._ui.say("There is nothing to copy here.", "warning")
         else:
             self._ui.copy(copied.text, copied.what)
 

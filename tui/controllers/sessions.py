@@ -28,7 +28,7 @@ class EndSessionDialog(TypedNameDialog):
             [
                 (),
                 (Span(name, "strong"), Span(shown(f"  on {found.machine}"), "dim")),
-                (Span(shown(end_effect(found.session)), "look"),),
+                (Span(shown(end_effect(found.session)), "warning"),),
                 (),
                 (Span(shown(f"Type {name} to end it."), "plain"),),
             ],
@@ -61,7 +61,7 @@ class SessionController:
     async def _listed(self) -> None:
         found = await self._sessions.list()
         if not found:
-            self._ui.say("No run left a terminal session on the connected machines.", "look")
+            self._ui.say("No run left a terminal session on the connected machines.", "warning")
             return
         now = self._room.now()
         choices = [Choice(each, _title(each, now)) for each in found]
@@ -85,7 +85,7 @@ class SessionController:
         try:
             await self._sessions.end(found)
         except EvalroomError as error:
-            self._ui.say(error.sentence, "look")
+            self._ui.say(error.sentence, "warning")
         else:
             self._ui.say(f"{shown(found.session.name, _NAME)} has ended.")
 

@@ -32,16 +32,16 @@ async def retry_or_sign_in(ui: Ui, room: Room, machine: Machine) -> None:
     if ended is None:
         ui.say(
             f"evalroom can't lend its terminal. Run this in another one: {join(found.words)}",
-            "look",
+            "warning",
         )
     elif (failure := failure_of(machine, found, ended)) is not None:
-        ui.say(failure, "look")
+        ui.say(failure, "warning")
     else:
         room.retry(machine.name)
         if found.is_kept:
             ui.say(f"Signed in to {machine.name}. Its link is retried now.")
         else:
-            ui.say(f"{found.program} signed in to {machine.name}, {NOT_KEPT}.", "look")
+            ui.say(f"{found.program} signed in to {machine.name}, {NOT_KEPT}.", "warning")
 
 
 def line_of(machine: Machine, found: SignIn) -> Shown:

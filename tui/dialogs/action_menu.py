@@ -94,7 +94,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
             context=self._title,
         )
         self._size_list()
-        self._tell()
+        self._describe()
 
     def _rows(self) -> Iterator[Row[int]]:
         heading = Shown("")
@@ -106,18 +106,20 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
                 yield _row(-index - 1, {"letter": blank, "help": blank, **cells})
             yield _row(index, _cells(entry))
 
-    def _tell(self) -> None:
+    def _describe(self) -> None:
         entry = self._under_cursor()
         lines: list[Cell] = []
         if entry is not None and entry.why_not is not None:
-            lines = [(Span(Shown("unavailable: "), "look"), Span(entry.why_not, "look"))]
+            lines = [(Span(Shown("unavailable: "), "warning"), Span(entry.why_not, "warning"))]
         elif entry is not None:
             some = f" ({entry.some}; the rest is skipped)" if entry.some else ""
-            lines = [(Span(entry.help), Span(Shown(some), "look"))]
+            lines = [(Span(entry.help), Span(Shown(some), "warning"))]
             if entry.is_destructive:
-                lines.append((Span(Shown("can't be undone; needs a typed confirmation"), "look"),))
+                lines.append(
+                    (Span(Shown("can't be undone; needs a typed confirmation"), "warning"),)
+                )
         if self._note is not None and self._choices:
-            lines.insert(0, (Span(self._note, "look"),))
+            lines.insert(0, (Span(self._note, "warning"),))
         self._words.show(tuple(each for each in line if isinstance(each, Span)) for line in lines)
 
     def _under_cursor(self) -> MenuEntry | None:
@@ -151,14 +153,14 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
     @on(TablePane.CursorMoved)
     def _moved(self, message: TablePane.CursorMoved) -> None:
         message.stop()
-        self._tell()
+        self._describe()
 
     def _take(self, entry: MenuEntry) -> None:
         if entry.why_not is None:
             self.dismiss(entry)
             return
         self._pane.move_to(self._choices.index(entry))
-        self._tell()
+        self._describe()
 
     def action_give_up(self) -> None:
         """Do nothing."""
@@ -172,7 +174,7 @@ def _row(key: int, cells: dict[str, Cell]) -> Row[int]:
 def _cells(entry: MenuEntry) -> dict[str, Cell]:
     off = entry.why_not is not None
     about = entry.why_not or entry.help
-    some = (Span(Shown(f"{entry.some}  "), "look"),) if entry.some else ()
+    some = (Span(Shown(f"{entry.some}  "), "warning"),) if entry.some else ()
     return {
         "letter": (
             Span((entry.letter and Shown(entry.letter)) or Shown(" "), "dim" if off else "key"),

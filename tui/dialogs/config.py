@@ -172,7 +172,7 @@ class ConfigDialog(TextDialog):
         if edited:
             after = value_word(self._wanted[index])
             room = max(value - len(now) - 3, 1)
-            spans += [span_of(f"{now} → ", "dim"), span_of(after.ljust(room), "look")]
+            spans += [span_of(f"{now} → ", "dim"), span_of(after.ljust(room), "warning")]
         else:
             spans.append(span_of(now.ljust(value), tone if knob.now is not None else "dim"))
         launch = "·" if knob.launch is None else str(knob.launch)
@@ -186,7 +186,7 @@ class ConfigDialog(TextDialog):
     def foot(self) -> Iterator[TextLine]:
         """Return the allowed values of the current knob, the reason, and unsent changes."""
         if self._message:
-            yield (Span(self._message, "look"),)
+            yield (Span(self._message, "warning"),)
         elif self._knobs:
             knob = self._knobs[self._at]
             note = f"{knob.note}; " if knob.note else ""
@@ -195,7 +195,7 @@ class ConfigDialog(TextDialog):
         if self._reason.value and not self.is_typing(self._reason):
             yield (span_of("reason  ", "dim"), Span(shown(self._reason.value, 300)))
         if self._wanted:
-            yield (span_of(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
+            yield (span_of(f"{plural(len(self._wanted), 'change')} not sent yet", "warning"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""

@@ -128,7 +128,7 @@ class HostKeyDialog(TypedNameDialog):
             [
                 (),
                 (Span(shown(machine), "strong"), Span(shown(f"  {address}"), "dim")),
-                (Span(shown(fingerprint, 400), "look"),),
+                (Span(shown(fingerprint, 400), "warning"),),
                 (),
                 text_line(
                     "Compare it with the machine's own key, on its console or with its admin:"

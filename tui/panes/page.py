@@ -61,6 +61,6 @@ def _bar(bar: Bar, width: int) -> Iterator[Span]:
     if done:
         yield Span(Shown("━" * done), bar.tone)
     if failed:
-        yield Span(Shown("━" * failed), "hand")
+        yield Span(Shown("━" * failed), "error")
     if width > done + failed:
         yield Span(Shown("─" * (width - done - failed)), "dim")

@@ -50,7 +50,7 @@ class PlotPane(Pane):
         last = self._points[-1]
         spans = [Span(Shown(f"{fmt.count(last.done)} ended"), "good")]
         if last.errored:
-            spans.append(Span(Shown(f", {fmt.count(last.errored)} with an error"), "hand"))
+            spans.append(Span(Shown(f", {fmt.count(last.errored)} with an error"), "error"))
         return tuple(spans)
 
     def body(self, width: int, height: int) -> list[Line]:
@@ -97,7 +97,7 @@ class PlotPane(Pane):
     def _row(self, done: Sequence[int], failed: Sequence[int]) -> list[Segment]:
         out: list[Segment] = []
         for bits, bad in zip(done, failed, strict=True):
-            tone = "hand" if bad and not bits else "good"
+            tone = "error" if bad and not bits else "good"
             out.append(
                 Segment(chr(0x2800 + (bits | bad)) if bits | bad else " ", self.style_of(tone))
             )

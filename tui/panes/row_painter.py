@@ -83,7 +83,7 @@ def _paint_bar(bar: Bar, width: int, row_tone: Tone, style_of: StyleOf) -> list[
         Segment(text, style)
         for text, style in (
             ("━" * done, style_of(_toned(bar.tone, row_tone))),
-            ("━" * failed, style_of("hand")),
+            ("━" * failed, style_of("error")),
             ("─" * rest, style_of("frame")),
         )
         if text

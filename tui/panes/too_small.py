@@ -23,6 +23,6 @@ class TooSmall(PaintedWidget):
     def paint(self, size: Size) -> list[Line]:
         """Return the sentence, vertically centred."""
         text = cut(f"terminal too small: needs {MIN_WIDTH}x{MIN_HEIGHT}", size.width)
-        line = tuple(fitted([Segment(text, self.style_of("look"))], size.width, self.base_style))
+        line = tuple(fitted([Segment(text, self.style_of("warning"))], size.width, self.base_style))
         blank = (Segment(" " * size.width, self.base_style),)
         return [*([blank] * ((size.height - 1) // 2)), line]

@@ -65,9 +65,9 @@ class FileExport:
 
             self._ui.open(ReplaceFileDialog(name), replace)
         except OSError as error:
-            self._ui.say(f"{place} can't be written: {error.strerror or error}", "hand")
+            self._ui.say(f"{place} can't be written: {error.strerror or error}", "error")
         except (RuntimeError, ValueError) as error:
-            self._ui.say(f"{place} is not a file name: {error}", "look")
+            self._ui.say(f"{place} is not a file name: {error}", "warning")
         else:
             self._ui.say(f"Wrote {self._what} to {place}.")
 

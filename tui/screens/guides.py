@@ -103,7 +103,7 @@ class GuidesScreen(PanesScreen):
         try:
             found = {guide.id: guide for guide in await guides.guiding.recent()}
         except StorageError as error:
-            self.ui.say(f"Guides can't be read. {error.sentence}", "look")
+            self.ui.say(f"Guides can't be read. {error.sentence}", "warning")
             return
         if found != self._kept:
             self._kept = found
@@ -181,7 +181,7 @@ class GuidesScreen(PanesScreen):
         self._asked = (guide.id, now + _TWICE_WITHIN_S)
         self.ui.say(
             "Press it again to stop this guide for good. Sent orders stay as they are.",
-            "look",
+            "warning",
         )
 
     def action_copy(self) -> None:

@@ -95,7 +95,7 @@ class JournalScreen(PanesScreen):
         try:
             read = await self.controllers.actions.orders_kept(limit)
         except StorageError as error:
-            self.ui.say(f"Older orders can't be read. {error.sentence}", "look")
+            self.ui.say(f"Older orders can't be read. {error.sentence}", "warning")
             return
         if read is None:
             return
@@ -142,7 +142,7 @@ class JournalScreen(PanesScreen):
         del pane, key
         place = self.selected()
         if place is None:
-            self.ui.say("The target of this order is no longer known.", "look")
+            self.ui.say("The target of this order is no longer known.", "warning")
         else:
             self.ui.go(place)
 
@@ -157,7 +157,7 @@ class JournalScreen(PanesScreen):
         """Copy the equivalent command of the order."""
         order = self.order
         if order is None or not order.command:
-            self.ui.say("There is nothing to copy here.", "look")
+            self.ui.say("There is nothing to copy here.", "warning")
         else:
             self.ui.copy(shown(order.command, _COMMAND), "command")
 
@@ -165,7 +165,7 @@ class JournalScreen(PanesScreen):
         """Write the orders shown to a file."""
         orders = self.shown_orders()
         if not orders:
-            self.ui.say("There is no order to write.", "look")
+            self.ui.say("There is no order to write.", "warning")
             return
         lines = [encode(order_object(order)) for order in orders]
         content = "".join(f"{line}\n" for line in lines).encode()

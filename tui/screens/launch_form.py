@@ -290,7 +290,7 @@ class LaunchFormScreen(FormScreen):
         after = wrong[wrong.index(here) + 1 :] if here in wrong else wrong
         wanted = (after or wrong)[0]
         if wanted == here or not self.fields.move_to(wanted):
-            self.ui.say(f"{wanted or 'the spec'}: {self._checked.wrong[wanted].what}", "look")
+            self.ui.say(f"{wanted or 'the spec'}: {self._checked.wrong[wanted].what}", "warning")
         self.show_line()
 
     def action_write(self) -> None:
@@ -317,7 +317,7 @@ class LaunchFormScreen(FormScreen):
             if self._keep_draft():
                 self.ui.say(shown(f"Draft saved{but}. Press n to continue it.", 300))
             else:
-                self.ui.say("The draft can't be saved. Is the disk full?", "hand")
+                self.ui.say("The draft can't be saved. Is the disk full?", "error")
             self._begun = self._form
         self.dismiss(None)
 

@@ -175,7 +175,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if marked:
             groups.insert(0, marked)
         notice = app.notice or (_REPLAY if app.room.is_replay else Shown(""))
-        return [(Span(notice, "look"),), *groups] if notice else groups
+        return [(Span(notice, "warning"),), *groups] if notice else groups
 
     # Layout
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from core import format as fmt
+from core.act.refusals import read_only_reason
 from core.ctl.acp import can_be_steered, steering_line, steering_words
 from core.ctl.event_cursor import EventFollower
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
@@ -100,7 +101,9 @@ class SampleScreen(PollingScreen):
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
-            self.ui.say("Text written by the agent is shown until you leave this sample.", "look")
+            self.ui.say(
+                "Text written by the agent is shown until you leave this sample.", "warning"
+            )
 
     def _steered(self) -> tuple[Process, str] | None:
         """Return the process of the sample and its task's name; None: it can't be steered."""
@@ -110,11 +113,21 @@ class SampleScreen(PollingScreen):
             return None
         return (process, task.row.task) if can_be_steered(process) else None
 
+    def _is_read_only(self) -> bool:
+        """Say why nothing is steered on a read-only machine; False: its machine is not."""
+        machine = self.ui.room.fleet.machines.get(self.key.task.machine)
+        if machine is None or not machine.read_only:
+            return False
+        self.ui.say(read_only_reason([machine.name]), "warning")
+        return True
+
     def action_steer(self) -> None:
         """Open Inspect's client on this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "warning")
+        elif self._is_read_only():
+            return
         elif self.controllers.terminals is None:
             self.action_copy_steer()
         else:
@@ -126,8 +139,8 @@ class SampleScreen(PollingScreen):
         """Copy the command that steers this sample."""
         steered = self._steered()
         if steered is None:
-            self.ui.say(_NOT_STEERED, "look")
-        else:
+            self.ui.say(_NOT_STEERED, "warning")
+        elif not self._is_read_only():
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
             self.ui.copy(line, "command")
 
@@ -174,7 +187,7 @@ class SampleScreen(PollingScreen):
 
     def show_error(self, sentence: Shown) -> None:
         """Show in the current tab why it can't be read."""
-        line: list[TextLine] = [(Span(sentence, "look"),)]
+        line: list[TextLine] = [(Span(sentence, "warning"),)]
         if self.current == _SUMMARY:
             self._unread = ((), *line)
             self.renew()
@@ -210,6 +223,6 @@ class SampleScreen(PollingScreen):
 
     def _footer(self, words: str) -> tuple[Span, ...]:
         if self._content:
-            warning = Span(Shown("written by the agent: untrusted"), "look")
+            warning = Span(Shown("written by the agent: untrusted"), "warning")
             return (warning, Span(Shown(f" · {words}"), "dim"))
         return (Span(Shown("text withheld; ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))

@@ -25,7 +25,7 @@ from tui.terminal.sequences import (
     clipboard_sequences,
     title_sequence,
 )
-from tui.terminal.shutdown import GRACE_S, LEAVING_SIGNALS, end_after
+from tui.terminal.shutdown import GRACE_S, end_after, ended_by_signals
 from tui.terminal.textual_internals import plain_console
 from tui.theme import terminal_features
 
@@ -67,6 +67,8 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self._is_leaving = False
         self._has_dropped_keys = False
         self._lending = asyncio.Lock()
+        self._take_signals: Callable[[], None] = _ignore
+        """Sets the handlers of the signals that end the room, after a program had the terminal."""
 
     def save_view(self) -> None:
         """Save the view; called before every exit."""
@@ -79,14 +81,9 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         Signals are answered from before the terminal is taken until it is given back: in
         between, one that kills would leave it as no shell can use it.
         """
-        loop = asyncio.get_running_loop()
-        for number in LEAVING_SIGNALS:
-            loop.add_signal_handler(number, self.leave, 128 + int(number))
-        try:
+        with ended_by_signals(self.leave, grace_s=GRACE_S, has_screen=True) as take_signals:
+            self._take_signals = take_signals
             await self.run_async(mouse=self.config.mouse)
-        finally:
-            for number in LEAVING_SIGNALS:
-                loop.remove_signal_handler(number)
         return self.return_code or 0
 
     def take_terminal(self) -> None:
@@ -105,7 +102,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self._is_leaving = True
         self.save_view()
         if not self.is_headless:
-            end_after(GRACE_S, status)
+            end_after(GRACE_S, status, has_screen=True)
         self.exit(return_code=status)
 
     async def run_in_foreground(self, words: Sequence[str], line: Shown) -> ProgramEnd | None:
@@ -133,17 +130,18 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
                     ended = await run_program(words, line, given_up)
                 finally:
                     for number in _OF_KEYS:
-                        loop.add_signal_handler(number, self.leave, 128 + int(number))
+                        loop.remove_signal_handler(number)
+                    self._take_signals()
             self._title_sent = Shown("")
             self.action_redraw()
         return ended
 
-    def look_at_terminal(self) -> bool:
+    def check_terminal(self) -> bool:
         """Leave if the terminal is gone, and return False; redraw if frames were dropped."""
         driver = self.terminal_driver
         if not isinstance(driver, RoomDriver):
             return True
-        if not driver.look():
+        if not driver.check():
             self.leave(129)
             return False
         if driver.has_dropped and driver.is_drained:
@@ -181,7 +179,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         error = context.get("exception")
         if isinstance(error, BaseException):
             self.keep_report(error)
-            self.say(f"An internal task failed: {sentence_of(error)}", "look")
+            self.say(f"An internal task failed: {sentence_of(error)}", "warning")
 
     # Output
 
@@ -210,7 +208,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
 
     def say(self, sentence: str, tone: str = "plain") -> None:
         """Show a sentence for a few seconds at the edge of the screen."""
-        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
+        severity = {"warning": "warning", "error": "error"}.get(tone, "information")
         self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
 
     def keys_dropped(self) -> None:
@@ -218,7 +216,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         if not self._has_dropped_keys:
             self._has_dropped_keys = True
             self.set_timer(_FLOOD_NOTE_S, self._flood_over)
-            self.say("Too many keys at once: waiting keys were dropped.", "look")
+            self.say("Too many keys at once: waiting keys were dropped.", "warning")
 
     def _flood_over(self) -> None:
         self._has_dropped_keys = False
@@ -244,11 +242,17 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)
         if sequences is None:
-            self.say(f"The {what} is too long for the clipboard ({len(text)} characters).", "look")
+            self.say(
+                f"The {what} is too long for the clipboard ({len(text)} characters).", "warning"
+            )
             return
         for sequence in sequences:
             self.write(sequence)
         self.say(f"Copied the {what}: {text}")
+
+
+def _ignore() -> None:
+    return
 
 
 _HARMLESS, _ASCII, _NO_COLOUR = HarmlessFilter(), AsciiFilter(), NoColor()

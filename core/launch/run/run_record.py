@@ -40,6 +40,7 @@ def new_run(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
         command_line=plan.command_line,
         launch=launch,
         attach=plan.attach,
+        data_dir=plan.data_dir or "",
     )
 
 
@@ -100,6 +101,7 @@ def run_from_manifest(machine: MachineName, row: Mapping[str, Any], now: float) 
         log_dir=(text(fields, "log_dir") or "")[:1_000],
         command_line=(text(fields, "command_line") or "")[:20_000],
         launch=(text(fields, "launch") or run)[:100],
+        data_dir=(text(fields, "data_dir") or "")[:1_000],
     )
 
 

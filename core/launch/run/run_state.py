@@ -41,7 +41,7 @@ def after_fleet(run: Run, process: Process, now: float, offset: float = 0.0) -> 
         started_at=began,
         message="",
     )
-    if process.is_resting:
+    if process.is_over:
         ended_at = run.ended_at or process.ended_at or process.since
         return replace(known, state=RunState.FINISHING, ended_at=ended_at)
     return replace(known, state=RunState.RUNNING, ended_at=None)
@@ -52,7 +52,7 @@ def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
 
     Args:
         run: The run as known so far.
-        row: Its row in the answer of the launcher's `look`.
+        row: Its row in the answer of the launcher's `poll`.
         now: The time at the desk, Unix seconds.
         is_abandoned: Whether the instance of evalroom that was to start it has ended.
     """

@@ -18,7 +18,7 @@ from core.text import Shown, shown
 from core.views.glyphs import glyph
 
 _DIGITS = "123456789"
-_LOOKED_AT = 20
+_MAX_QUERIED = 20
 """Targets of a large selection that the action bar checks."""
 _ENDING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL})
 _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
@@ -130,7 +130,7 @@ def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...
     """Return the entries of the action bar: those that apply to all targets and their state."""
     if not places or read_only(fleet, places) is not None:
         return ()
-    few = tuple(places[:_LOOKED_AT])
+    few = tuple(places[:_MAX_QUERIED])
     return tuple(each for each in _own(fleet, few) if _is_worth_a_button(each, fleet))
 
 

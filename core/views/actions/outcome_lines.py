@@ -29,11 +29,11 @@ class TargetOutcome:
 
 
 WAITING, CHANGED = "waiting", "changed"
-_LOOKS: dict[str, tuple[GlyphName, Tone, str]] = {
-    CHANGED: ("ask", "look", "changed"),
-    OrderState.UNKNOWN: ("unknown", "look", "unknown"),
-    OrderState.FAILED: ("failed", "hand", "failed"),
-    OrderState.REFUSED: ("failed", "look", "refused"),
+_STYLES: dict[str, tuple[GlyphName, Tone, str]] = {
+    CHANGED: ("ask", "warning", "changed"),
+    OrderState.UNKNOWN: ("unknown", "warning", "unknown"),
+    OrderState.FAILED: ("failed", "error", "failed"),
+    OrderState.REFUSED: ("failed", "warning", "refused"),
     WAITING: ("wait", "dim", "sending"),
     OrderState.INTENT: ("wait", "dim", "sending"),
     OrderState.DONE: ("success", "good", "done"),
@@ -53,7 +53,7 @@ def summary(outcomes: Iterable[TargetOutcome]) -> tuple[Span, ...]:
     counts[WAITING] += counts.pop(OrderState.INTENT, 0)
     return tuple(
         span
-        for state, (_, tone, word) in _LOOKS.items()
+        for state, (_, tone, word) in _STYLES.items()
         if counts[state]
         for span in (span_of(f"{counts[state]} {word}", tone), Span(Shown("  ")))
     )[:-1]
@@ -61,7 +61,7 @@ def summary(outcomes: Iterable[TargetOutcome]) -> tuple[Span, ...]:
 
 def outcome_lines(outcomes: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
     """Return a line for each target, or for each outcome where there are many targets."""
-    order = list(_LOOKS)
+    order = list(_STYLES)
     ranked = sorted(outcomes, key=lambda each: order.index(each.state))
     if len(ranked) <= _APART:
         width = max((len(f"{each.where} {each.name}") for each in ranked), default=0)
@@ -73,7 +73,7 @@ def outcome_lines(outcomes: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
 
 
 def _head(state: str) -> TextLine:
-    name, tone, word = _LOOKS[state]
+    name, tone, word = _STYLES[state]
     return (Span(glyph(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
 
 
@@ -104,6 +104,6 @@ def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
 
 def _message(state: str, message: str) -> Span | None:
     # A message that repeats the state ("done: done") is left out.
-    if not message or message == _LOOKS[state][2]:
+    if not message or message == _STYLES[state][2]:
         return None
     return Span(shown(message, 400), "dim")

@@ -31,8 +31,8 @@ def head_lines(plan: Plan) -> tuple[TextLine, ...]:
     production = sum(step.is_production for step in plan.sent)
     if production:
         where = "on" if production == len(plan.sent) else f"{production} of them on"
-        reach += [Span(Shown("  ")), Span(glyph("production"), "look")]
-        reach.append(span_of(f" {where} production", "look"))
+        reach += [Span(Shown("  ")), Span(glyph("production"), "warning")]
+        reach.append(span_of(f" {where} production", "warning"))
     lines: list[TextLine] = [title]
     if what and not _has_several_actions(plan):
         lines.append((Span(shown(what, 300), "dim"),))
@@ -134,8 +134,8 @@ def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
         fields = ", ".join(step.moved)
         yield (
             _INDENT,
-            Span(glyph("ask"), "look"),
-            span_of(f" changed since the preview: {fields}", "look"),
+            Span(glyph("ask"), "warning"),
+            span_of(f" changed since the preview: {fields}", "warning"),
         )
     if not _all_same(plan, _undo_of):
         yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
@@ -151,7 +151,7 @@ def _names(group: Sequence[Step]) -> TextLine:
         spans.append(Span(shown(step.where), "dim"))
         spans.append(Span(shown(f" {step.name}"), "strong"))
         if step.is_production:
-            spans += [Span(Shown(" "), "look"), Span(glyph("production"), "look")]
+            spans += [Span(Shown(" "), "warning"), Span(glyph("production"), "warning")]
     if len(group) > _NAMED:
         spans.append(span_of(f" and {len(group) - _NAMED} more", "dim"))
     return tuple(spans)
@@ -166,12 +166,15 @@ def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
         sentence = Span(shown(preview.sentence, 400))
         yield (_INDENT, sentence, *((computed,) if preview.is_computed else ()))
     for note in preview.notes:
-        yield (_INDENT, Span(glyph("wait"), "look"), Span(shown(f" {note}", 400), "look"))
+        yield (_INDENT, Span(glyph("wait"), "warning"), Span(shown(f" {note}", 400), "warning"))
     for withheld in preview.withheld:
         if not reveal:
             yield (_INDENT, span_of(f"{withheld.size}, withheld", "dim"))
             continue
-        yield (_INDENT, span_of(f"{withheld.size}; text written by the agent (untrusted)", "look"))
+        yield (
+            _INDENT,
+            span_of(f"{withheld.size}; text written by the agent (untrusted)", "warning"),
+        )
         for line in shown_lines(withheld.text).split("\n"):
             yield (_INDENT, _INDENT, Span(Shown(line)))
 
@@ -179,7 +182,7 @@ def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
 def knob_change(change: KnobChange) -> TextLine:
     """Return a knob's value before and after the change, and its value at launch."""
     same = change.before == change.after
-    tone: Tone = "dim" if same else "look"
+    tone: Tone = "dim" if same else "warning"
     launch = "" if change.launch is None else f"   launched with {change.launch}"
     return (
         Span(shown(change.knob), "plain"),
@@ -206,7 +209,7 @@ def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
         more = len(group) - 6
         if more > 0 and not details:
             yield (_INDENT, span_of(f"and {more} more", "dim"))
-        yield (_INDENT, _INDENT, Span(shown(why, 400), "look"))
+        yield (_INDENT, _INDENT, Span(shown(why, 400), "warning"))
 
 
 # How it is confirmed
@@ -235,7 +238,7 @@ def _undo_words(plan: Plan) -> Span:
     if is_undo(plan.id):
         return span_of("an undo can't be undone", "dim")
     if first.undo is None:
-        return Span(shown(_undo_of(first), 300), "look")
+        return Span(shown(_undo_of(first), 300), "warning")
     return span_of("press u to undo this plan", "good")
 
 
@@ -251,7 +254,7 @@ def _asked(plan: Plan, *, yes: bool) -> Iterator[TextLine]:
                 yield (span_of("you agreed", "good"), span_of("; Enter sends it", "dim"))
             else:
                 yield (
-                    span_of(f"someone else launched {whose}: press ", "look"),
+                    span_of(f"someone else launched {whose}: press ", "warning"),
                     span_of("y", "key"),
                     span_of(" to act on it anyway" if whose == "it" else " to act on them anyway"),
                 )
@@ -263,7 +266,7 @@ def _launchers(steps: Sequence[Step]) -> TextLine:
     others = sum(not step.is_ours for step in steps)
     if others in {0, len(steps)}:
         return (_launcher(steps[0]),)
-    return (span_of(f"someone else: {others} of {len(steps)}", "look"),)
+    return (span_of(f"someone else: {others} of {len(steps)}", "warning"),)
 
 
 def _launcher(step: Step) -> Span:
@@ -271,7 +274,7 @@ def _launcher(step: Step) -> Span:
 
 
 def _launcher_tone(step: Step) -> Tone:
-    return "plain" if step.is_ours else "look"
+    return "plain" if step.is_ours else "warning"
 
 
 def _undo_of(step: Step) -> str:

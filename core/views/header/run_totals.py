@@ -11,9 +11,9 @@ _RECENT_S = 1_800.0
 """How long the header counts a run of this operator after its end, seconds."""
 _STARTING = frozenset({RunState.PREPARING, RunState.QUEUED, RunState.STARTING})
 _TONES: dict[str, Tone] = {
-    "lost": "hand",
-    "error": "hand",
-    "unreadable": "look",
+    "lost": "error",
+    "error": "error",
+    "unreadable": "warning",
     "starting": "dim",
     "running": "dim",
     "finishing": "dim",

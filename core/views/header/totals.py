@@ -19,11 +19,11 @@ from core.views.tables.row_context import task_lines
 HeaderGroup = tuple[Span, ...]
 
 _BAD_LINKS: dict[LinkState, Tone] = {
-    LinkState.DOWN: "hand",
-    LinkState.REFUSED: "hand",
-    LinkState.NEEDS_TRUST: "look",
-    LinkState.NEEDS_YOU: "look",
-    LinkState.LAGGING: "look",
+    LinkState.DOWN: "error",
+    LinkState.REFUSED: "error",
+    LinkState.NEEDS_TRUST: "warning",
+    LinkState.NEEDS_YOU: "warning",
+    LinkState.LAGGING: "warning",
     LinkState.CONNECTING: "dim",
 }
 
@@ -122,10 +122,10 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 
 
 _TASK_WORDS: dict[str, Tone] = {
-    "lost": "hand",
-    "error": "hand",
-    "unreadable": "look",
-    "paused": "look",
+    "lost": "error",
+    "error": "error",
+    "unreadable": "warning",
+    "paused": "warning",
     "running": "dim",
     "finishing": "dim",
     "success": "dim",
@@ -139,7 +139,7 @@ def _findings(fleet: Fleet) -> tuple[HeaderGroup, ...]:
     number = sum(tones.values())
     if not number:
         return ()
-    tone: Tone = "hand" if tones["hand"] else "look" if tones["look"] else "plain"
+    tone: Tone = "error" if tones["error"] else "warning" if tones["warning"] else "plain"
     return ((Span(shown(plural(number, "finding")), tone),),)
 
 
@@ -156,9 +156,9 @@ def title(fleet: Fleet) -> Shown:
         for state, tone in _BAD_LINKS.items()
         if links[state] and tone != "dim"
     ]
-    hands = sum(1 for each in fleet.findings if is_open(each) and each.tone == "hand")
-    if hands:
-        parts.append(plural(hands, "finding"))
+    errors = sum(1 for each in fleet.findings if is_open(each) and each.tone == "error")
+    if errors:
+        parts.append(plural(errors, "finding"))
     if not parts:
         running = sum(task.state is TaskState.RUNNING for task in fleet.tasks.values())
         parts.append(f"{running} running")

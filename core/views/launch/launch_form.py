@@ -87,14 +87,14 @@ def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) 
     mark, note = _NOTHING, _note(form, checked, around, key)
     if wrong is not None:
         needed = wrong.what == "needed"
-        mark = Span(glyph("ask" if needed else "failed"), "look" if needed else "hand")
-        note = (Span(_short(wrong.what, wrong.advice), "hand"),)
+        mark = Span(glyph("ask" if needed else "failed"), "warning" if needed else "error")
+        note = (Span(_short(wrong.what, wrong.advice), "error"),)
         if needed:
             or_typed = "" if key == "on_error" else ", or type it"
-            note = (Span(shown(f"Enter to choose{or_typed}"), "look"),)
+            note = (Span(shown(f"Enter to choose{or_typed}"), "warning"),)
     elif warnings:
-        mark = Span(glyph("starved"), "look")
-        note = (Span(shown(warnings[0], 300), "look"),)
+        mark = Span(glyph("starved"), "warning")
+        note = (Span(shown(warnings[0], 300), "warning"),)
     return FormRow(
         name=key,
         label=shown(key, 40),
@@ -135,7 +135,7 @@ def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> Te
     if key == "secrets" and form.text(key) and around.secrets is not None:
         lacks = sorted(set(names_in(checked.table, "secrets").values()) - around.secrets)
         if lacks:
-            return (Span(shown(f"not stored yet: {', '.join(lacks)}", 300), "look"),)
+            return (Span(shown(f"not stored yet: {', '.join(lacks)}", 300), "warning"),)
         return (span_of("all stored", "dim"),)
     return ()
 
@@ -143,17 +143,17 @@ def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> Te
 def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
     variable, given = read.variable, read.given
     is_lacking = variable.is_needed and given is None
-    mark = Span(glyph("starved"), "look") if is_lacking else _NOTHING
+    mark = Span(glyph("starved"), "warning") if is_lacking else _NOTHING
     if given == "secrets":
         kept = around.secrets
         where = "" if kept is None else ", stored" if read.secret in kept else ", not stored"
-        tone: Tone = "look" if where.endswith("not stored") else "good"
+        tone: Tone = "warning" if where.endswith("not stored") else "good"
         named = "" if read.secret == variable.name else f" ({read.secret})"
         value = Span(shown(f"set by secrets{named}{where}"), tone)
     elif given is not None:
         value = span_of(f"set by {given}", "good")
     else:
-        value = span_of("needed" if is_lacking else "not set", "look" if is_lacking else "dim")
+        value = span_of("needed" if is_lacking else "not set", "warning" if is_lacking else "dim")
     what = "the model reads it" if given else "a secret" if variable.is_secret else "a variable"
     instead = f", or {', '.join(variable.instead)}" if variable.instead and not given else ""
     return FormRow(
@@ -168,7 +168,7 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
 def _plan_row(checked: CheckedForm) -> FormRow:
     if not checked.is_ready:
         count = len(checked.wrong)
-        value = span_of(f"fix {plural(count, 'field')} first", "look")
+        value = span_of(f"fix {plural(count, 'field')} first", "warning")
         return FormRow(name=PLAN, label=Shown("plan"), sign=_NOTHING, value=value)
     value = span_of("Enter checks the plan on its machine", "good")
     return FormRow(name=PLAN, label=Shown("plan"), sign=Span(glyph("run"), "good"), value=value)
@@ -177,12 +177,12 @@ def _plan_row(checked: CheckedForm) -> FormRow:
 def status(checked: CheckedForm) -> TextLine:
     """Return the state of the form in few words."""
     if not checked.is_ready:
-        return (span_of(f"{plural(len(checked.wrong), 'field')} to fix", "look"),)
+        return (span_of(f"{plural(len(checked.wrong), 'field')} to fix", "warning"),)
     runs = span_of(plural(len(checked.launches), "run"), "good")
     warnings = sum(len(each) for each in checked.warnings.values())
     if not warnings:
         return (runs,)
-    return (runs, span_of(" · ", "dim"), span_of(plural(warnings, "warning"), "look"))
+    return (runs, span_of(" · ", "dim"), span_of(plural(warnings, "warning"), "warning"))
 
 
 # Help for the row under the cursor
@@ -212,12 +212,12 @@ def _field_words(
     if wrong is not None:
         advice = [] if key == "on_error" and wrong.what == "needed" else wrong.advice.split("\n")
         yield (
-            Span(glyph("ask" if wrong.what == "needed" else "failed"), "look"),
-            Span(shown(f" {sentences(wrong.what, ''.join(advice[:1]))}", 1_400), "look"),
+            Span(glyph("ask" if wrong.what == "needed" else "failed"), "warning"),
+            Span(shown(f" {sentences(wrong.what, ''.join(advice[:1]))}", 1_400), "warning"),
         )
         yield from ((Span(shown(line, 400), "dim"),) for line in advice[1:])
     for each in checked.warnings.get(key, ()):
-        yield (Span(glyph("starved"), "look"), Span(shown(f" {each}", 400), "look"))
+        yield (Span(glyph("starved"), "warning"), Span(shown(f" {each}", 400), "warning"))
     if key in form.former:
         kept = form.former[key]
         yield (
@@ -238,7 +238,7 @@ def _on_error_words(checked: CheckedForm, around: FormContext) -> Iterator[TextL
     for each in ON_ERROR_CHOICES:
         yield (Span(shown(each, 300), "dim"),)
     if around.last_on_error:
-        yield (Span(shown(f"last time you chose {around.last_on_error}"), "look"),)
+        yield (Span(shown(f"last time you chose {around.last_on_error}"), "warning"),)
 
 
 def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]:
@@ -256,14 +256,14 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
         yield (
             Span(
                 shown(f"the secret {read.secret} is not stored yet: Enter asks for its value"),
-                "look",
+                "warning",
             ),
         )
 
 
 def _plan_words(checked: CheckedForm) -> Iterator[TextLine]:
     if not checked.is_ready:
-        yield (span_of("Enter goes to the first field to fix", "look"),)
+        yield (span_of("Enter goes to the first field to fix", "warning"),)
         for key, wrong in checked.wrong.items():
             yield (Span(shown(f"{key or 'the spec'}: {wrong.what}", 300), "dim"),)
         return
@@ -279,7 +279,7 @@ def spec_lines(checked: CheckedForm) -> tuple[TextLine, ...]:
     """Return the lines of the spec's file, as far as the fields can be read."""
     lines: list[TextLine] = []
     for key, value in checked.table.items():
-        tone: Tone = "hand" if key in checked.wrong else "plain"
+        tone: Tone = "error" if key in checked.wrong else "plain"
         lines.append((Span(shown(_line(key, value), _LONGEST), tone),))
     return tuple(lines)
 

@@ -15,12 +15,12 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import GlyphName, glyph
 from core.views.tables.machines import marks
-from core.views.tables.runs import LOOKS, log_folder, run_glyph
+from core.views.tables.runs import STYLES, log_folder, run_glyph
 
 _LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.OK: ("success", "good"),
-    CheckLevel.WARNING: ("starved", "look"),
-    CheckLevel.STOP: ("failed", "hand"),
+    CheckLevel.WARNING: ("starved", "warning"),
+    CheckLevel.STOP: ("failed", "error"),
 }
 _MAX_FULL_RUNS = 2
 """Up to this many runs are shown in full; with more, each gets a few lines."""
@@ -80,8 +80,8 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
     yield span_of(f"at worst {_worst(checked)}", "dim")
     if production_of(checked, fleet):
         yield Span(Shown("  "))
-        yield Span(glyph("production"), "look")
-        yield span_of(" on production", "look")
+        yield Span(glyph("production"), "warning")
+        yield span_of(" on production", "warning")
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
@@ -104,9 +104,9 @@ def _summary(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     stops = counts[CheckLevel.STOP]
     parts: list[Span] = []
     if stops:
-        parts.append(span_of(plural(stops, "stop"), "hand"))
+        parts.append(span_of(plural(stops, "stop"), "error"))
     if warnings:
-        parts.append(span_of(plural(warnings, "warning"), "look"))
+        parts.append(span_of(plural(warnings, "warning"), "warning"))
     parts.append(span_of(f"{counts[CheckLevel.OK]} ok", "good"))
     for index, part in enumerate(parts):
         if index:
@@ -229,7 +229,7 @@ def _warnings(each: CheckedPlan) -> list[str]:
 
 
 def _warning(warning: str) -> TextLine:
-    return (_INDENT, Span(glyph("starved"), "look"), Span(shown(f" {warning}", 600), "look"))
+    return (_INDENT, Span(glyph("starved"), "warning"), Span(shown(f" {warning}", 600), "warning"))
 
 
 def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
@@ -238,7 +238,7 @@ def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
     if stops:
         rest = len(checked) - len(stops)
         which = "this run" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
-        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "hand"),)]
+        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "error"),)]
         if rest:
             stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
             lines.append((span_of("x", "key"), span_of(f" drops the stopped runs: {stay}")))
@@ -259,7 +259,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
     for each in checked:
         run, plan = known.get(each.plan.run), each.plan
         state = RunState.QUEUED if run is None else run.state
-        name, tone = LOOKS[state]
+        name, tone = STYLES[state]
         mark = Span(glyph(name), tone) if run is None else run_glyph(run)
         yield (
             mark,
@@ -269,7 +269,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
             Span(shown(f"  {plan.request.model}"), "dim"),
         )
         if run is not None and run.message:
-            yield (_INDENT, Span(shown(run.message, 600), "look"))
+            yield (_INDENT, Span(shown(run.message, 600), "warning"))
 
 
 def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
@@ -278,7 +278,7 @@ def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
     waiting = of - sum(counts.values())
     counts[RunState.QUEUED] += waiting
     parts = [
-        Span(shown(f"{counts[state]} {state}"), LOOKS[state][1])
+        Span(shown(f"{counts[state]} {state}"), STYLES[state][1])
         for state in RunState
         if counts[state]
     ]

@@ -32,7 +32,7 @@ def error_lines(detail: SampleDetail, *, content: bool) -> Iterator[TextLine]:
     if detail.limit_reason:
         yield ()
         yield (Span(Shown("limit"), "key"),)
-        yield from _content_lines(detail.limit_reason, "look")
+        yield from _content_lines(detail.limit_reason, "warning")
     for number, error in enumerate(detail.error_retries, start=1):
         yield ()
         yield (Span(Shown(f"error of try {number}"), "key"),)
@@ -47,7 +47,7 @@ def _error(error: SampleError, *, content: bool) -> Iterator[TextLine]:
     if not content:
         yield (_WITHHELD,)
         return
-    yield from _content_lines(error.message or "(no message)", "hand")
+    yield from _content_lines(error.message or "(no message)", "error")
     if error.traceback:
         yield from _content_lines(error.traceback, "dim")
 
@@ -63,7 +63,7 @@ def event_lines(following: EventFollower) -> Iterator[TextLine]:
         for name, text in event.content.items():
             yield from _content_lines(text, "plain", label=name)
     for sentence in following.malformed:
-        yield (Span(shown(sentence), "look"),)
+        yield (Span(shown(sentence), "warning"),)
 
 
 def _event(event: SampleEvent) -> TextLine:
@@ -81,14 +81,14 @@ def _event(event: SampleEvent) -> TextLine:
     if event.stop_reason and not event.pending:
         spans.append(Span(Shown(f"  {shown(event.stop_reason, 24)}"), "dim"))
     if event.has_error:
-        spans.append(Span(Shown("  failed"), "hand"))
+        spans.append(Span(Shown("  failed"), "error"))
     return tuple(spans)
 
 
 def _kind_tone(event: SampleEvent) -> Tone:
     if event.kind in {"error", "sample_limit"}:
-        return "hand"
-    return "look" if event.kind in {"approval", "interrupt", "input"} else "plain"
+        return "error"
+    return "warning" if event.kind in {"approval", "interrupt", "input"} else "plain"
 
 
 def message_lines(messages: Messages) -> Iterator[TextLine]:
@@ -98,11 +98,11 @@ def message_lines(messages: Messages) -> Iterator[TextLine]:
         for call in message.calls:
             if call.arguments is not None:
                 yield from _content_lines(call.arguments, "dim", label=shown(call.function, _NAME))
-        for text, tone in ((message.content, "plain"), (message.error, "hand")):
+        for text, tone in ((message.content, "plain"), (message.error, "error")):
             if text is not None:
-                yield from _content_lines(text, "hand" if tone == "hand" else "plain")
+                yield from _content_lines(text, "error" if tone == "error" else "plain")
     for sentence in messages.malformed:
-        yield (Span(shown(sentence), "look"),)
+        yield (Span(shown(sentence), "warning"),)
 
 
 _ROLES: Mapping[str, Tone] = {"assistant": "good", "user": "key", "system": "dim", "tool": "plain"}
@@ -119,7 +119,7 @@ def _message(message: SampleMessage) -> TextLine:
         names = ", ".join(shown(call.function, _NAME) for call in message.calls[:6])
         spans.append(Span(Shown(f"  calls {names}"), "plain"))
     if message.has_error:
-        spans.append(Span(Shown("  failed"), "hand"))
+        spans.append(Span(Shown("  failed"), "error"))
     return tuple(spans)
 
 
@@ -197,7 +197,7 @@ def _limit(limit: LimitView) -> Cell:
     if limit.tracks_adaptive:
         spans.append(Span(Shown("  follows max connections"), "dim"))
     if limit.override is not None:
-        spans.append(Span(Shown(f"  set to {fmt.count(limit.override)}"), "look"))
+        spans.append(Span(Shown(f"  set to {fmt.count(limit.override)}"), "warning"))
     if limit.pending:
         spans.append(Span(Shown(f"  {fmt.count(limit.pending)} waiting"), "plain"))
     return tuple(spans)
@@ -208,7 +208,7 @@ def _number(value: int | None) -> Shown:
 
 
 def _value(value: int, how: str) -> Cell:
-    return (Span(Shown(f"{how} {fmt.count(value)}"), "look"),)
+    return (Span(Shown(f"{how} {fmt.count(value)}"), "warning"),)
 
 
 def throughput_section(throughput: Throughput) -> Section:
@@ -226,8 +226,8 @@ def _model(model: ModelThroughput) -> Iterator[Span]:
     words = [f"{fmt.count(rate)} {word}" for rate, word in rates if rate is not None]
     yield Span(Shown("  ".join(words) or "idle"), "plain")
     if model.retries_per_minute:
-        yield Span(Shown(f"  {fmt.count(model.retries_per_minute)} retries/min"), "look")
+        yield Span(Shown(f"  {fmt.count(model.retries_per_minute)} retries/min"), "warning")
     if model.backoff_ratio:
-        yield Span(Shown(f"  {fmt.percent(model.backoff_ratio)} in back-off"), "look")
+        yield Span(Shown(f"  {fmt.percent(model.backoff_ratio)} in back-off"), "warning")
     if model.retry_waits_active:
-        yield Span(Shown(f"  {fmt.count(model.retry_waits_active)} waiting"), "look")
+        yield Span(Shown(f"  {fmt.count(model.retry_waits_active)} waiting"), "warning")

@@ -67,7 +67,7 @@ def _link(machine: Machine, now: float) -> Iterator[Fact]:
         yield words("tags", ", ".join(machine.tags))
     if machine.read_only or machine.production:
         marks = ["read-only"] * machine.read_only + ["production"] * machine.production
-        yield words("marked", ", ".join(marks), "look")
+        yield words("marked", ", ".join(marks), "warning")
 
 
 def _host(machine: Machine, now: float) -> Iterator[Fact]:
@@ -78,7 +78,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         yield words("probe", f"pid {fmt.sane(probe.pid):.0f}, Python {probe.python}", "dim")
         skew = fmt.sane(probe.clock_offset)
         if skew is not None:
-            tone: Tone = "look" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
+            tone: Tone = "warning" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
             off = f"{abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this computer's"
             same = "same as this computer's"
             yield fact("clock", (span_of(same if abs(skew) < _SAME_CLOCK else off, tone),))
@@ -102,7 +102,7 @@ def _share(total: float | None, free: float | None) -> Cell:
     if not whole or whole < 0 or left is None:
         return UNKNOWN
     used = max(0.0, min(1.0, 1 - left / whole))
-    tone: Tone = "hand" if used > 0.95 else "good"  # noqa: PLR2004
+    tone: Tone = "error" if used > 0.95 else "good"  # noqa: PLR2004
     return (Bar(used, tone=tone), span_of(f" {fmt.size(left)} free of {fmt.size(whole)}"))
 
 
@@ -110,10 +110,10 @@ def _inspect(found: InspectFound) -> Cell:
     if found.state is ToolState.OK:
         return (*text_cell(found.version), span_of(f"  {found.python or ''}", "dim"))
     if found.state is ToolState.ABSENT:
-        return (span_of("not installed in the configured Python", "look"),)
+        return (span_of("not installed in the configured Python", "warning"),)
     if found.state is ToolState.UNKNOWN:
         return UNKNOWN
-    return (span_of(str(found.state), "look"), span_of(f" {found.error or ''}", "dim"))
+    return (span_of(str(found.state), "warning"), span_of(f" {found.error or ''}", "dim"))
 
 
 def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Section:
@@ -124,11 +124,11 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
         lines.append(
             fact(
                 facts.gpu_tool or "tool",
-                (span_of(f"{facts.gpu_state}{since}", "hand"), span_of(f" {why}", "dim")),
+                (span_of(f"{facts.gpu_state}{since}", "error"), span_of(f" {why}", "dim")),
             )
         )
     elif facts.gpu_error and facts.gpu_state is ToolState.OK:
-        lines.append(fact("warning", (span_of(facts.gpu_error, "look"),)))
+        lines.append(fact("warning", (span_of(facts.gpu_error, "warning"),)))
     elif not facts.gpus:
         lines.append(words("", "none", "dim"))
     by_pid = {process.key.pid: process for process in processes if process.ended_at is None}
@@ -150,7 +150,7 @@ def _who(fleet: Fleet, process: Process) -> str:
 
 def _gpu(gpu: Gpu) -> Cell:
     if gpu.lost:
-        return (span_of("lost", "hand"), span_of(f" {gpu_name(gpu)}", "dim"))
+        return (span_of("lost", "error"), span_of(f" {gpu_name(gpu)}", "dim"))
     use = fmt.sane(gpu.utilisation)
     spans: list[Span | Bar] = []
     if use is not None:
@@ -159,7 +159,7 @@ def _gpu(gpu: Gpu) -> Cell:
         spans.append(span_of(f"  {fmt.size(gpu.memory_used)}/{fmt.size(gpu.memory_total)}"))
     heat = fmt.sane(gpu.temperature)
     if heat is not None:
-        spans.append(span_of(f"  {heat:.0f}°C", "look" if heat >= 85 else "dim"))  # noqa: PLR2004
+        spans.append(span_of(f"  {heat:.0f}°C", "warning" if heat >= 85 else "dim"))  # noqa: PLR2004
     watts, most = fmt.sane(gpu.power), fmt.sane(gpu.power_limit)
     if watts is not None:
         spans.append(span_of(f"  {watts:.0f}{f'/{most:.0f}' if most is not None else ''} W", "dim"))
@@ -172,7 +172,7 @@ def _docker(docker: Docker, at: float) -> Iterator[Fact]:
         yield words("version", docker.version, "dim")
     elif docker.state is not ToolState.UNKNOWN:
         since = f" for {fmt.age(at - docker.since)}" if docker.since is not None else ""
-        tone: Tone = "dim" if docker.state is ToolState.ABSENT else "look"
+        tone: Tone = "dim" if docker.state is ToolState.ABSENT else "warning"
         why = f": {docker.error}" if docker.error else ""
         yield fact("state", (span_of(f"{docker.state}{since}", tone), span_of(why)))
     for container in docker.containers[:_SHOWN_CONTAINERS]:

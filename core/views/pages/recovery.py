@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from core.errors import UsageWrong
 from core.format import plural
 from core.model.log_summary import LogBuffer
-from core.quoting import plain_word
+from core.quoting import path_word, plain_word
 from core.views.pages.page import Fact, words
 
 _COMMAND = 2_000
@@ -34,14 +34,18 @@ def recovery_lines(
     if buffer is None:
         return
     yield words("recover", f"its buffer holds {recovery_preview(buffer)}; this writes a new log:")
+    yield words("", recovery_command(inspect, location, data_dir), "key", _COMMAND)
+
+
+def recovery_command(inspect: str, location: str, data_dir: str | None = None) -> str:
+    """Return the shell command that recovers a log; arguments as in `recovery_lines`."""
+    where = f"XDG_DATA_HOME={_path(data_dir, 'FOLDER')} " if data_dir else ""
+    return f"{where}{inspect} log recover {_path(location, 'LOG')}"
+
+
+def _path(path: str, placeholder: str) -> str:
+    """Return the word for a path; the placeholder if no shell takes its name."""
     try:
-        word = plain_word(location)
+        return path_word(path) if path.startswith("~") else plain_word(path)
     except UsageWrong:
-        word = "LOG"  # no shell takes its name
-    where = ""
-    if data_dir:
-        try:
-            where = f"XDG_DATA_HOME={plain_word(data_dir)} "
-        except UsageWrong:
-            where = "XDG_DATA_HOME=FOLDER "
-    yield words("", f"{where}{inspect} log recover {word}", "key", _COMMAND)
+        return placeholder

@@ -24,7 +24,7 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
     if task is None or sample is None:
         why = "the task's list does not contain this sample; its details are read from the process"
         return page(heading, (section("", (words("", why, "dim"),)),))
-    line = SampleLine.of(task, sample)
+    line = SampleLine.of(fleet, task, sample)
     return page(
         heading,
         (
@@ -37,6 +37,9 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
 def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
     """Yield the command that steers the sample, if its eval has an ACP server."""
     process = fleet.processes.get(key.task.process)
+    machine = fleet.machines.get(key.task.machine)
+    if machine is not None and machine.read_only:
+        return
     if process is not None and process.ended_at is None and can_be_steered(process):
         yield words("steer", steering_line(process, key, task), "key", _COMMAND)
 
@@ -44,20 +47,20 @@ def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
 def _facts(line: SampleLine) -> Iterator[Fact]:
     sample = line.sample
     yield fact("status", (status_word(line),))
-    yield fact("activity", doing(sample, line.clock))
+    yield fact("activity", doing(line))
     yield fact("time", _lasting(time_taken(line)))
     yield fact("last active", _ago(idle(line)))
     yield fact("turns", count_cell(sample.turn_count))
     yield fact("messages", count_cell(sample.message_count))
     yield fact("tokens", count_cell(sample.total_tokens))
     yield fact("events", count_cell(sample.events))
-    yield fact("retries", count_cell(sample.retries, "look", zero="plain"))
+    yield fact("retries", count_cell(sample.retries, "warning", zero="plain"))
     yield fact("limit", limits(sample))
     yield fact("scores", scores(sample))
     if sample.interrupt:
-        yield words("stopping", sample.interrupt, "look")
+        yield words("stopping", sample.interrupt, "warning")
     if sample.has_error:
-        yield words("error", "this sample has an error; ! shows it", "hand")
+        yield words("error", "this sample has an error; ! shows it", "error")
 
 
 def _calls(line: SampleLine) -> Iterator[Fact]:
@@ -66,7 +69,7 @@ def _calls(line: SampleLine) -> Iterator[Fact]:
         lasted = UNKNOWN
         if line.clock is not None and call.started_at is not None:
             lasted = _lasting(line.clock - call.started_at)
-        asked = (span_of("  cancel requested", "look"),) if call.cancel_requested else ()
+        asked = (span_of("  cancel requested", "warning"),) if call.cancel_requested else ()
         yield fact(call.function, (*lasted, *asked, span_of(f"  {call.id}", "dim")))
 
 

@@ -6,11 +6,12 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
-from core.model.log_summary import Metric
+from core.model.log_summary import LogHeader, Metric
 from core.model.task import TaskState
 from core.quoting import plain_word
-from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
+from core.views.cells import UNKNOWN, Bar, Cell, Tone, count_cell, span_of
 from core.views.error_group_lines import error_group_line
+from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
@@ -55,18 +56,22 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
     yield fact("tokens", _tokens(line))
     yield fact("messages", count_cell(task.total_messages))
-    yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
-    yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
-    yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
+    yield fact("HTTP retries", count_cell(row.http_retries, "warning", zero="plain"))
+    yield fact("refusals", count_cell(row.refusals, "warning", zero="plain"))
+    yield fact("attempts", count_cell(row.attempts, "warning" if row.attempts > 1 else "plain"))
     yield fact("epochs", count_cell(row.epochs))
+    if task.ended_at is not None and task.is_over:
+        process = line.process if task.state is TaskState.LOST else None
+        after = process.ended_after if process is not None else None
+        yield words("ended", end_words(after, task.ended_at))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
         again = "; evalroom tries again, r reads it now" if row.log_location else ""
-        yield words("log error", f"{task.log_problem}{again}", "look", limit=400)
+        yield words("log error", f"{task.log_problem}{again}", "warning", limit=400)
     if task.samples_error:
-        yield words("log samples", task.samples_error, "look", limit=400)
+        yield words("log samples", task.samples_error, "warning", limit=400)
     if task.trouble:
-        yield words("trouble", task.trouble, "look", limit=400)
+        yield words("trouble", task.trouble, "warning", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
     yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))
@@ -76,7 +81,7 @@ def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
     if line.task.has_polled_counts:
-        return (span_of(done, "dim"), span_of(" at the last poll", "look"))
+        return (span_of(done, "dim"), span_of(" at the last poll", "warning"))
     return (span_of(done),)
 
 
@@ -100,7 +105,7 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
         ("queued", counts.queued),
         ("pending", counts.pending),
         ("cancelled", counts.cancelled),
-        ("abandoned", counts.abandoned),
+        (line.task.missing_word, counts.abandoned),
     ):
         if not number:
             continue
@@ -115,14 +120,15 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     """Yield why samples failed: each cause with its count and one sample that shows it."""
     task = line.task
     if task.header is not None and task.header.cause and task.is_over:
-        yield words("the log", task.header.cause, "hand", limit=400)
+        tone: Tone = "warning" if task.state is TaskState.CANCELLED else "error"
+        yield words("the log", task.header.cause, tone, limit=400)
     if task.state is TaskState.LOST and task.header is not None:
         python = line.process.python if line.process is not None else None
         inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
         data_dir = line.process.data_dir if line.process is not None else None
         yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
     for group in task.logged.errors if task.logged is not None else ():
-        yield words("", error_group_line(group), "hand", limit=400)
+        yield words("", error_group_line(group), "error", limit=400)
 
 
 def _durations(line: TaskLine) -> Iterator[Fact]:
@@ -137,7 +143,7 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
 def _score(line: TaskLine) -> Iterator[Fact]:
     header = line.task.header
     if header is not None and line.task.is_over:
-        yield words("log says", header.status, "strong")
+        yield words("log says", _status(header), "strong")
         if line.task.logged is not None:
             counts = line.task.logged.counts
             yield fact("scored", _of(counts.scored, counts.total))
@@ -149,8 +155,15 @@ def _score(line: TaskLine) -> Iterator[Fact]:
         yield from _metrics(line.task.interim)
 
 
+def _status(header: LogHeader) -> str:
+    """Return the status of a log, with the outcome that its error shows where they differ."""
+    if header.outcome == header.status:
+        return header.status
+    return f"{header.status}, because an operator cancelled the task"
+
+
 def _metrics(metrics: tuple[Metric, ...], scored: tuple[int, int] | None = None) -> Iterator[Fact]:
-    over = () if scored is None else (span_of(f" over {scored[0]} of {scored[1]}", "look"),)
+    over = () if scored is None else (span_of(f" over {scored[0]} of {scored[1]}", "warning"),)
     for metric in metrics[:_SHOWN_METRICS]:
         name = metric.name if metric.scorer == metric.name else f"{metric.scorer} {metric.name}"
         yield fact(name, (span_of(fmt.score(metric.value, metric.stderr)), *over))

@@ -40,7 +40,7 @@ def newest(finding: Finding) -> float:
     return max(at for at in times if at is not None)
 
 
-_TONE_RANK = {"hand": 0, "look": 1, "plain": 2, "good": 2}
+_TONE_RANK = {"error": 0, "warning": 1, "plain": 2, "good": 2}
 
 FINDING_FIELDS = Fields[FindingLine](
     (

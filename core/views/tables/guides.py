@@ -10,12 +10,12 @@ from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.orders import when
 
-_LOOKS: dict[StepState, tuple[GlyphName, Tone]] = {
+_STYLES: dict[StepState, tuple[GlyphName, Tone]] = {
     StepState.WAITING: ("wait", "dim"),
     StepState.RUNNING: ("run", "good"),
     StepState.DONE: ("success", "good"),
     StepState.SKIPPED: ("cancelled", "dim"),
-    StepState.STOPPED: ("hold", "look"),
+    StepState.STOPPED: ("hold", "warning"),
 }
 _WORD, _TITLE = 9, 36
 _COMMAND = 16_000
@@ -31,8 +31,8 @@ def state_of(guide: Guide, *, is_here: bool = True) -> str:
 
 
 _TONES: dict[str, Tone] = {
-    "your turn": "look",
-    "left": "look",
+    "your turn": "warning",
+    "left": "warning",
     "running": "good",
     "stopped": "dim",
     "done": "dim",
@@ -126,11 +126,11 @@ def guide_lines(guide: Guide, *, is_here: bool = True) -> tuple[TextLine, ...]:
 
 
 def _step(guide: Guide, at: int, step: GuideStep) -> TextLine:
-    name, tone = _LOOKS[step.state]
+    name, tone = _STYLES[step.state]
     is_now = guide.current == at
     asks = is_now and guide.waits
     if asks:
-        name, tone = "ask", "look"
+        name, tone = "ask", "warning"
     word = "your turn" if asks else str(step.state)
     title = Span(shown(step.title.ljust(_TITLE), 100), "strong" if is_now else "plain")
     head = (Span(glyph(name), tone), span_of(f" {word.ljust(_WORD)}  ", tone), title)
@@ -143,7 +143,7 @@ def _more(guide: Guide, *, is_here: bool) -> Iterator[TextLine]:
         yield (
             span_of(
                 "another evalroom instance runs this guide, or has exited: Enter takes it over",
-                "look",
+                "warning",
             ),
         )
     if guide.command:
@@ -151,7 +151,7 @@ def _more(guide: Guide, *, is_here: bool) -> Iterator[TextLine]:
         yield (span_of("command to resume the run:", "dim"),)
         yield (Span(shown(guide.command, _COMMAND), "key"),)
     for note in guide.notes:
-        yield (Span(shown(note, 1_000), "look"),)
+        yield (Span(shown(note, 1_000), "warning"),)
 
 
 def plain_lines(guide: Guide, *, is_here: bool = True) -> list[str]:

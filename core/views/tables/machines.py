@@ -23,11 +23,11 @@ class MachineLine:
 _LINKS: dict[LinkState, tuple[GlyphName, Tone]] = {
     LinkState.CONNECTING: ("down", "plain"),
     LinkState.UP: ("live", "good"),
-    LinkState.LAGGING: ("lagging", "look"),
-    LinkState.DOWN: ("down", "hand"),
-    LinkState.NEEDS_TRUST: ("ask", "look"),
-    LinkState.NEEDS_YOU: ("ask", "look"),
-    LinkState.REFUSED: ("failed", "hand"),
+    LinkState.LAGGING: ("lagging", "warning"),
+    LinkState.DOWN: ("down", "error"),
+    LinkState.NEEDS_TRUST: ("ask", "warning"),
+    LinkState.NEEDS_YOU: ("ask", "warning"),
+    LinkState.REFUSED: ("failed", "error"),
 }
 _RANKS = {
     LinkState.DOWN: 0,
@@ -48,7 +48,7 @@ def marks(machine: Machine | None) -> tuple[Span, ...]:
     if machine is None:
         return ()
     signs: tuple[tuple[GlyphName, bool, Tone], ...] = (
-        ("production", machine.production, "look"),
+        ("production", machine.production, "warning"),
         ("read-only", machine.read_only, "dim"),
     )
     return tuple(span_of(f"{glyph(name)} ", tone) for name, is_so, tone in signs if is_so)
@@ -57,7 +57,7 @@ def marks(machine: Machine | None) -> tuple[Span, ...]:
 def marked_as(machine: Machine) -> tuple[Span, ...]:
     """Return the words of a machine's marks; they follow the state of its link."""
     words: tuple[tuple[str, bool, Tone], ...] = (
-        (" prod", machine.production, "look"),
+        (" prod", machine.production, "warning"),
         (" read-only", machine.read_only, "dim"),
     )
     return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
@@ -105,11 +105,11 @@ def gpu_cell(machine: Machine) -> Cell:
         return (span_of("none", "dim"),)
     lost = sum(gpu.lost for gpu in facts.gpus)
     if facts.gpu_state is ToolState.STUCK:
-        return (span_of(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 stuck", "error"),)
     if facts.gpu_state is ToolState.FAILED:
-        return (span_of("failed", "look"),)
+        return (span_of("failed", "warning"),)
     if lost:
-        return (span_of(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 {lost} lost", "error"),)
     use = utilisation(machine)
     head = span_of(f"{len(facts.gpus)}\u00d7 ", "dim")
     return (head, Bar(use)) if use is not None else (head,)
@@ -136,7 +136,7 @@ def _load_cell(line: MachineLine) -> Cell:
         return UNKNOWN
     busy = facts.cpus is not None and load > facts.cpus
     text = fmt.count(load) if load >= 99.95 else f"{load:.1f}"  # noqa: PLR2004
-    return (span_of(text, "look" if busy else "plain"),)
+    return (span_of(text, "warning" if busy else "plain"),)
 
 
 def _memory(line: MachineLine) -> float | None:
@@ -152,7 +152,7 @@ def _memory_cell(line: MachineLine) -> Cell:
     used = _memory(line)
     if used is None:
         return UNKNOWN
-    return (span_of(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
+    return (span_of(fmt.percent(used), "warning" if used > 0.95 else "plain"),)  # noqa: PLR2004
 
 
 def _retry(line: MachineLine) -> FieldValue:

@@ -12,12 +12,12 @@ from core.views.cells import Span, Table, Tone, text_cell
 from core.views.tables.fields import Fields, field, table
 
 TONES: dict[OrderState, Tone] = {
-    OrderState.INTENT: "look",
+    OrderState.INTENT: "warning",
     OrderState.DONE: "good",
     OrderState.NOOP: "dim",
-    OrderState.REFUSED: "look",
-    OrderState.FAILED: "hand",
-    OrderState.UNKNOWN: "hand",
+    OrderState.REFUSED: "warning",
+    OrderState.FAILED: "error",
+    OrderState.UNKNOWN: "error",
 }
 _TODAY = 43_200.0
 """Seconds. A younger order is shown without its day."""
@@ -87,7 +87,8 @@ ORDER_FIELDS = Fields[OrderLine](
         field(
             "action",
             lambda line: text_cell(
-                action_words(line.order.action), "look" if is_destructive(line.order) else "plain"
+                action_words(line.order.action),
+                "warning" if is_destructive(line.order) else "plain",
             ),
             lambda line: action_words(line.order.action),
             width=8,

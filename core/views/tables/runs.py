@@ -15,17 +15,17 @@ from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 from core.views.tables.orders import when
 
-LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
+STYLES: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.QUEUED: ("wait", "dim"),
     RunState.PREPARING: ("wait", "plain"),
     RunState.STARTING: ("wait", "plain"),
     RunState.RUNNING: ("run", "good"),
     RunState.FINISHING: ("finishing", "plain"),
     RunState.SUCCESS: ("success", "good"),
-    RunState.ERROR: ("failed", "hand"),
+    RunState.ERROR: ("failed", "error"),
     RunState.CANCELLED: ("cancelled", "dim"),
-    RunState.LOST: ("lost", "hand"),
-    RunState.UNREADABLE: ("unknown", "look"),
+    RunState.LOST: ("lost", "error"),
+    RunState.UNREADABLE: ("unknown", "warning"),
     RunState.ELSEWHERE: ("unknown", "dim"),
 }
 """Glyph and tone of each state; the table shows its word beside them."""
@@ -45,7 +45,7 @@ class RunLine:
 
 def run_glyph(run: Run) -> Span:
     """Return the glyph of a run's state."""
-    name, tone = LOOKS[run.state]
+    name, tone = STYLES[run.state]
     return Span(glyph(name), tone)
 
 
@@ -75,10 +75,10 @@ def scores(log: RunLog) -> Cell:
 def result(run: Run) -> Cell:
     """Return the message of a run, or else its scores."""
     if run.message:
-        return text_cell(run.message, "look" if run.has_failed else "dim", 300)
+        return text_cell(run.message, "warning" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
     if run.leftover:
-        found.append(text_cell(run.leftover, "look", 300))
+        found.append(text_cell(run.leftover, "warning", 300))
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]
 
@@ -87,7 +87,7 @@ def launched_by(run: Run) -> Cell:
     """Return who launched a run, and whether that was someone else."""
     if run.is_ours:
         return text_cell(run.operator or "you", "dim")
-    return (Span(shown(f"{run.operator or 'someone'}, not you"), "look"),)
+    return (Span(shown(f"{run.operator or 'someone'}, not you"), "warning"),)
 
 
 RUN_FIELDS = Fields[RunLine](
@@ -101,7 +101,7 @@ RUN_FIELDS = Fields[RunLine](
         ),
         field(
             "state",
-            lambda line: (span_of(str(line.run.state), LOOKS[line.run.state][1]),),
+            lambda line: (span_of(str(line.run.state), STYLES[line.run.state][1]),),
             lambda line: _RANKS[line.run.state],
             width=8,
         ),

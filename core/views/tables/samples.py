@@ -3,16 +3,24 @@
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
+from core.judge.operation_findings import LONG_COMMAND_S, operation_words
+from core.model.operation import Operation
 from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
-from core.views.tables.row_context import STALE_AFTER_S, SampleLine, TaskLine, task_line
+from core.views.tables.row_context import (
+    STALE_AFTER_S,
+    SampleLine,
+    TaskLine,
+    sample_lines,
+    task_line,
+)
 
 _TONES: dict[str, Tone] = {
     SampleStatus.RUNNING: "good",
-    SampleStatus.ERROR: "hand",
-    SampleStatus.CANCELLED: "look",
+    SampleStatus.ERROR: "error",
+    SampleStatus.CANCELLED: "warning",
 }
 _ACTIVITIES = {
     "model": "generating",
@@ -20,7 +28,7 @@ _ACTIVITIES = {
     "approval": "waiting for approval",
     "question": "waiting for an answer",
 }
-_LOOK = frozenset({"retry_wait", "approval", "question"})
+_WAITS = frozenset({"retry_wait", "approval", "question"})
 
 
 def status_word(line: SampleLine) -> Span:
@@ -28,36 +36,54 @@ def status_word(line: SampleLine) -> Span:
     sample = line.sample
     activity = sample.activity
     if line.gone and not sample.has_ended:
-        return span_of(f"was {word_of_status(sample.status)}", "look")
+        return span_of(f"was {word_of_status(sample.status)}", "warning")
     if not line.is_known:
         return span_of(f"was {word_of_status(sample.status)}", "dim")
     if sample.interrupt == "cancel":
-        return span_of("cancelling", "look")
+        return span_of("cancelling", "warning")
     if sample.interrupt:
-        return span_of(f"stopping: {sample.interrupt}", "look")
+        return span_of(f"stopping: {sample.interrupt}", "warning")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
-        return span_of("retrying", "look")
+        return span_of("retrying", "warning")
     word = word_of_status(sample.status)
     return span_of(word, _TONES.get(sample.status, "dim"))
 
 
-def doing(sample: Sample, clock: float | None) -> Cell:
-    """Return a sample's activity and for how long; `clock` is the eval's own, Unix seconds."""
-    activity = sample.activity
+def doing(line: SampleLine) -> Cell:
+    """Return what a sample does and for how long: its activity, else the operation in the trace."""
+    activity, clock = line.sample.activity, line.clock
     if activity is None:
-        return UNKNOWN
+        return UNKNOWN if line.operation is None else operation_cell(line.operation, clock)
     spans = [span_of(_what(activity), "plain")]
     if activity.count > 1:
         times = "" if activity.type == "retry_wait" else "\u00d7"
         spans.append(span_of(f" {times}{fmt.count(activity.count)}", "dim"))
     if clock is not None and activity.deadline is not None:
-        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "warning"))
     elif clock is not None and activity.started_at is not None:
         lasted = fmt.duration(clock - activity.started_at)
-        spans.append(span_of(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
+        spans.append(span_of(f" {lasted}", "warning" if activity.type in _WAITS else "dim"))
     if any(call.cancel_requested for call in activity.calls):
-        spans.append(span_of(" cancel requested", "look"))
+        spans.append(span_of(" cancel requested", "warning"))
     return tuple(spans)
+
+
+def operation_cell(operation: Operation, clock: float | None) -> Cell:
+    """Return an operation and for how long; `clock` is the eval's own, Unix seconds."""
+    spans = [Span(operation_words(operation))]
+    if operation.count > 1:
+        spans.append(span_of(f" \u00d7{fmt.count(operation.count)}", "dim"))
+    if clock is not None:
+        lasted = max(0.0, clock - operation.since)
+        is_long = operation.is_command and lasted >= LONG_COMMAND_S
+        spans.append(span_of(f" {fmt.duration(lasted)}", "warning" if is_long else "dim"))
+    return tuple(spans)
+
+
+def _doing_value(line: SampleLine) -> str | None:
+    if line.sample.activity is not None:
+        return _what(line.sample.activity)
+    return None if line.operation is None else operation_words(line.operation)
 
 
 def _what(activity: Activity) -> str:
@@ -87,12 +113,12 @@ def idle(line: SampleLine) -> float | None:
 def limits(sample: Sample) -> Cell:
     """Return the limit that ended a sample; else its token limit and how much is used."""
     if sample.limit:
-        return text_cell(f"hit {sample.limit}", "look")
+        return text_cell(f"hit {sample.limit}", "warning")
     used, total = fmt.sane(sample.token_limit_usage), fmt.sane(sample.token_limit_total)
     if used is None or not total:
         return UNKNOWN
     kind = sample.token_limit_type or "tokens"
-    tone: Tone = "look" if used / total > 0.9 else "dim"  # noqa: PLR2004
+    tone: Tone = "warning" if used / total > 0.9 else "dim"  # noqa: PLR2004
     return (span_of(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
 
 
@@ -122,7 +148,7 @@ def _score_tone(value: object) -> Tone:
         return "plain"
     if value in {"C", 1}:
         return "good"
-    return "hand" if value in {"I", 0} else "plain"
+    return "error" if value in {"I", 0} else "plain"
 
 
 def _score_value(line: SampleLine) -> FieldValue:
@@ -171,8 +197,8 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "doing",
-            lambda line: doing(line.sample, line.clock),
-            lambda line: _what(line.sample.activity) if line.sample.activity else None,
+            doing,
+            _doing_value,
             width=18,
             grow=3,
             rank=1,
@@ -203,7 +229,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "retries",
-            lambda line: count_cell(line.sample.retries, "look", zero="dim"),
+            lambda line: count_cell(line.sample.retries, "warning", zero="dim"),
             lambda line: line.sample.retries,
             align="right",
             width=7,
@@ -243,7 +269,7 @@ _ORDER: dict[str, int] = {
 def _rank(sample: Sample) -> tuple[int, float]:
     rank = _ORDER.get(sample.status, 3)
     activity = sample.activity
-    if rank == 1 and (sample.interrupt or (activity and activity.type in _LOOK)):
+    if rank == 1 and (sample.interrupt or (activity and activity.type in _WAITS)):
         rank = 0
     started = fmt.sane(sample.started_at) or 0.0
     ended = fmt.sane(sample.completed_at) or 0.0
@@ -260,21 +286,14 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
     if line is None:
         why = "no task is selected" if fleet.tasks else ""
         return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
-    clock, gone = line.clock, line.is_gone
-    is_known = line.is_known
-    over = line.task.is_over or not is_known
+    over = line.task.is_over or not line.is_known
     rows = (
         SAMPLE_FIELDS.row(
-            SampleKey(line.task.key, sample.sample_id, sample.epoch),
-            SampleLine(
-                sample=sample,
-                clock=clock,
-                gone=gone,
-                is_known=is_known or sample.has_ended,
-            ),
-            "dim" if over or sample.status in _QUIET else "plain",
+            SampleKey(line.task.key, each.sample.sample_id, each.sample.epoch),
+            each,
+            "dim" if over or each.sample.status in _QUIET else "plain",
         )
-        for sample in sorted(line.task.samples.values(), key=_rank)
+        for each in sample_lines(fleet, line, sorted(line.task.samples.values(), key=_rank))
     )
     return table(
         SAMPLE_FIELDS,
@@ -300,7 +319,7 @@ def counts_line(line: TaskLine) -> str:
         (counts.queued, "queued"),
         (counts.pending, "pending"),
         (counts.cancelled, "cancelled"),
-        (counts.abandoned, "abandoned"),
+        (counts.abandoned, line.task.missing_word),
     )
     words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
     if line.task.samples_cut:

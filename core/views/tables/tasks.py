@@ -22,10 +22,10 @@ _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
     TaskState.RUNNING: ("run", "good"),
     TaskState.FINISHING: ("finishing", "plain"),
     TaskState.SUCCESS: ("success", "good"),
-    TaskState.ERROR: ("failed", "hand"),
-    TaskState.CANCELLED: ("cancelled", "look"),
-    TaskState.LOST: ("lost", "hand"),
-    TaskState.UNREADABLE: ("unknown", "look"),
+    TaskState.ERROR: ("failed", "error"),
+    TaskState.CANCELLED: ("cancelled", "warning"),
+    TaskState.LOST: ("lost", "error"),
+    TaskState.UNREADABLE: ("unknown", "warning"),
 }
 
 
@@ -36,9 +36,9 @@ def task_glyph(line: TaskLine) -> Span:
         return Span(glyph("unknown"), "dim")
     if state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return Span(glyph("starved"), "hand")
+            return Span(glyph("starved"), "error")
         if line.task.row.paused:
-            return Span(glyph("hold"), "look")
+            return Span(glyph("hold"), "warning")
     name, tone = _SIGNS[state]
     return Span(glyph(name), tone)
 
@@ -50,13 +50,13 @@ def state_word(line: TaskLine) -> Span:
         return span_of("unknown", "dim")
     if task.state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return span_of(str(line.process_state), "hand")
+            return span_of(str(line.process_state), "error")
         if task.row.paused:
-            return span_of("paused", "look")
+            return span_of("paused", "warning")
         if task.row.resolving:
-            return span_of(f"stopping: {task.row.resolving}", "look")
+            return span_of(f"stopping: {task.row.resolving}", "warning")
         if line.is_cancelling:
-            return span_of("cancelling", "look")
+            return span_of("cancelling", "warning")
     return span_of(str(task.state), _SIGNS[task.state][1])
 
 
@@ -69,15 +69,15 @@ def pause_cell(line: TaskLine) -> Cell:
     if row.paused:
         words = [name for name in row.paused if name not in row.paused_now]
         words += [f"{name} (hard)" for name in row.paused_now]
-        spans.append(span_of(", ".join(words), "look"))
+        spans.append(span_of(", ".join(words), "warning"))
         if row.held:
-            spans.append(span_of(f" {fmt.count(row.held)} held", "look"))
+            spans.append(span_of(f" {fmt.count(row.held)} held", "warning"))
         if row.quiesced:
             spans.append(span_of(" quiesced", "dim"))
     elif row.resolving:
-        spans.append(span_of(str(row.resolving), "look"))
+        spans.append(span_of(str(row.resolving), "warning"))
     elif line.is_cancelling:
-        spans.append(span_of("cancelling", "look"))
+        spans.append(span_of("cancelling", "warning"))
     return tuple(spans)
 
 
@@ -154,7 +154,7 @@ def score_cell(line: TaskLine) -> Cell:
     if over is None:
         return (Span(fmt.score(metrics[0].value, metrics[0].stderr), tone),)
     scored, total = over
-    return (Span(fmt.score(metrics[0].value), "look"), span_of(f" {scored}/{total}", "dim"))
+    return (Span(fmt.score(metrics[0].value), "warning"), span_of(f" {scored}/{total}", "dim"))
 
 
 def _score_value(line: TaskLine) -> FieldValue:
@@ -166,7 +166,7 @@ def _score_value(line: TaskLine) -> FieldValue:
 def age_cell(line: TaskLine) -> Cell:
     """Return the age of a task's data; a warning once it is older than it should be."""
     old = line.age > STALE_AFTER_S and not line.task.is_over
-    return (Span(fmt.age(line.age), "look" if old else "dim"),)
+    return (Span(fmt.age(line.age), "warning" if old else "dim"),)
 
 
 TASK_FIELDS = Fields[TaskLine](
@@ -201,7 +201,7 @@ TASK_FIELDS = Fields[TaskLine](
         field("done", done_cell, _done, align="right", width=7),
         field(
             "err",
-            lambda line: count_cell(line.task.progress.errored, "hand", zero="dim"),
+            lambda line: count_cell(line.task.progress.errored, "error", zero="dim"),
             lambda line: line.task.progress.errored,
             align="right",
             width=3,
@@ -236,7 +236,7 @@ TASK_FIELDS = Fields[TaskLine](
         field(
             "tries",
             lambda line: count_cell(
-                line.task.row.attempts, "look" if line.task.row.attempts > 1 else "dim"
+                line.task.row.attempts, "warning" if line.task.row.attempts > 1 else "dim"
             ),
             lambda line: line.task.row.attempts,
             align="right",
@@ -261,7 +261,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "http",
-            lambda line: count_cell(line.task.row.http_retries, "look", zero="dim"),
+            lambda line: count_cell(line.task.row.http_retries, "warning", zero="dim"),
             lambda line: line.task.row.http_retries,
             align="right",
             width=5,
@@ -269,7 +269,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "refused",
-            lambda line: count_cell(line.task.row.refusals, "look", zero="dim"),
+            lambda line: count_cell(line.task.row.refusals, "warning", zero="dim"),
             lambda line: line.task.row.refusals,
             align="right",
             width=7,

@@ -20,21 +20,28 @@ def query_nvidia(tool, what, names, timeout_s):
 
     Rows count whatever the exit status: nvidia-smi prints good rows and exits with 14 if the
     infoROM of one GPU is corrupted. If an older driver does not know the last name (MIG), the
-    query is repeated without it.
+    query is repeated without it. A `name` with commas is one cell.
     """
     query = "--query-%s=%s" % (what, ",".join(names))
     run = run_to_end([tool, query, "--format=csv,noheader,nounits"], timeout_s)
     if run.code and b"not a valid field" in run.out + run.err and names[-1].startswith("mig."):
         return query_nvidia(tool, what, names[:-1], timeout_s)
     lines = run.out.decode("utf-8", "replace").splitlines()
-    return run, names, [[cell.strip() for cell in line.split(",")] for line in lines]
+    rows = [[cell.strip() for cell in line.split(",")] for line in lines]
+    if "name" in names:
+        at = names.index("name")
+        for cells in rows:
+            end = at + 1 + max(0, len(cells) - len(names))
+            cells[at:end] = [", ".join(cells[at:end])] if len(cells) > at else []
+    return run, names, rows
 
 
-def read_users(tool, timeout_s):
+def read_users(tool, gpu_count, timeout_s):
     """Return the processes that hold memory, and why their list can't be relied on.
 
     The first is {UUID: [[pid, MiB]]}, as text; it counts in any case. The second is None if the
     list is whole: then a GPU that is not in it has no process that this account can see.
+    `gpu_count` is the number of GPUs that are not lost.
     """
     names = ("gpu_uuid", "pid", "used_memory")
     try:
@@ -49,9 +56,30 @@ def read_users(tool, timeout_s):
             others.append(", ".join(cells))
     if others and (run.code or not users):
         return users, others[0][:MAX_NOTE]
-    if run.code and not users and not notes_of(run):
+    if run.code and not users and not are_all_idle(tool, gpu_count, timeout_s):
         return users, first_line(run.err, MAX_NOTE) or exit_words(run.code)
     return users, None
+
+
+def are_all_idle(tool, gpu_count, timeout_s):
+    """Return whether nvidia-smi says of each GPU that no program computes on it.
+
+    Without a process the list of programs is empty, and a failure may leave it empty too. This
+    report says `None` for each GPU that it could read.
+    """
+    try:
+        run = run_to_end([tool, "-q", "-d", "PIDS"], timeout_s)
+    except Failed:
+        return False
+    _, *gpus = re.split(r"(?m)^GPU [0-9A-Fa-f:.]+\s*$", run.out.decode("utf-8", "replace"))
+    return len(gpus) >= gpu_count and all(is_idle(gpu) for gpu in gpus)
+
+
+def is_idle(report):
+    """Return whether one GPU's report lists no process, or only those that draw (`Type: G`)."""
+    types = re.findall(r"(?m)^\s+Type\s*:\s*(\S+)", report)
+    is_none = re.search(r"(?m)^\s+Processes\s*:\s*None\s*$", report) is not None
+    return set(types) == {"G"} if types else is_none
 
 
 def notes_of(run):

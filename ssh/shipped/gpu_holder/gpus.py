@@ -18,7 +18,8 @@ from ssh.shipped.common.units import MIB, csv_number
 from ssh.shipped.gpu_holder.refused import Refused
 
 TOOL_TIMEOUT_S = 20.0
-QUERIED = ("index", "uuid", "memory.used", "memory.total", "utilization.gpu", "mig.mode.current")
+QUERIED = ("index", "uuid", "name", "memory.used", "memory.total", "utilization.gpu")
+QUERIED += ("mig.mode.current",)
 
 
 def read_gpus():
@@ -62,13 +63,14 @@ def nvidia_gpus(tool):
         if len(cells) < 2 or not re.match(r"[0-9]{1,4}\Z", cells[0]):
             continue
         gpu = {"index": int(cells[0]), "uuid": cells[1], "why": None, "is_settling": False}
+        gpu["name"] = "".join(cells[2:3])
         if not re.match(r"GPU-[0-9A-Za-z-]{1,80}\Z", cells[1]):
             gpu.update(uuid=None, why="is lost")
         elif len(cells) == len(names) == len(QUERIED) and cells[-1].lower() == "enabled":
             gpu["why"] = "is split into MIG slices, which evalroom does not reserve"
-        elif len(cells) >= 5:
+        elif len(cells) >= 6:
             scales = (MIB, MIB, 1)
-            numbers = [csv_number(cell, scale) for cell, scale in zip(cells[2:5], scales)]
+            numbers = [csv_number(cell, scale) for cell, scale in zip(cells[3:6], scales)]
             uses[gpu["index"]] = unseen_use(*numbers)
         gpus.append(gpu)
     if not gpus:
@@ -76,7 +78,7 @@ def nvidia_gpus(tool):
             why = first_line(run.err) or first_line(run.out) or "exit %d" % run.code
             raise Failed("nvidia-smi lists no GPU: %s" % why)
         return []
-    users, unknown = read_users(tool, TOOL_TIMEOUT_S)
+    users, unknown = read_users(tool, sum(bool(gpu["uuid"]) for gpu in gpus), TOOL_TIMEOUT_S)
     pids = {gpu["index"]: [pid for pid, _ in users.get(gpu["uuid"], ())] for gpu in gpus}
     unknown = unknown and "nvidia-smi does not list the processes: %s" % unknown
     return judged(gpus, pids, uses, unknown, is_amd=False)
@@ -96,8 +98,7 @@ def amd_gpus(tool):
 
 def judged(gpus, pids, uses, unknown, is_amd):
     """Return the GPUs in order, each with the reason why it can't be reserved."""
-    indexes, uuids = [gpu["index"] for gpu in gpus], [gpu["uuid"] for gpu in gpus]
-    hidden = hidden_by_login(indexes, uuids, os.environ, is_amd)
+    hidden = hidden_by_login(gpus, os.environ, is_amd)
     for gpu in gpus:
         index = gpu["index"]
         if gpu["why"] is not None:
@@ -105,7 +106,7 @@ def judged(gpus, pids, uses, unknown, is_amd):
         if pids[index]:
             gpu["why"] = "is used by pid " + ", ".join(pids[index][:8])
         elif index in hidden:
-            gpu["why"] = "is hidden by the login's %s" % hidden[index]
+            gpu["why"] = hidden[index]
         elif unknown:
             gpu["why"] = "may be in use: " + unknown
         elif uses.get(index):

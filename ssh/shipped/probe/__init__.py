@@ -3,7 +3,7 @@
 `evalroom` starts this program over SSH and talks to it through its standard input and output.
 It is standard-library Python (3.8 or newer). It installs nothing, opens no
 port, connects to no other host, and exits within a minute after its desk disconnects. It writes
-one small file for each eval, in ~/.evalroom/looks, and removes it when that eval has ended.
+one small file for each eval, in ~/.evalroom/polls, and removes it when that eval has ended.
 
 What it does:
   - finds the Inspect processes of this user (their control sockets, discovery files, /proc);

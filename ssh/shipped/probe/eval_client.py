@@ -183,12 +183,12 @@ class EvalClient(threading.Thread):
             return None, 0.0
         chosen = None
         for watch in self.watches.values():
-            due = 0.0 if watch.is_hurried else max(watch.due, self.rests_until(watch))
+            due = 0.0 if watch.is_hurried else max(watch.due, self.paused_until(watch))
             if chosen is None or (due, watch.due) < chosen[:2]:
                 chosen = (due, watch.due, watch)
         return (None, 0.0) if chosen is None else (chosen[2], chosen[0])
 
-    def rests_until(self, watch):
+    def paused_until(self, watch):
         costs, kind = self.turns.costs, watch.kind
         due = costs.due(kind, is_first=kind not in self.known_kinds)
         wait, usual = due - time.monotonic(), costs.usual(kind)

@@ -22,9 +22,6 @@ def read_nvidia(tool):
     gpus, lost = [], set()
     for cells in rows:
         if len(cells) >= len(names) and WHOLE_NUMBER.match(cells[0]):
-            if len(cells) > len(names):  # a name with a comma
-                extra = len(cells) - len(names)
-                cells[2 : 3 + extra] = [", ".join(cells[2 : 3 + extra])]
             gpus.append(nvidia_row(cells))
         elif is_about_a_lost_gpu(", ".join(cells)):
             lost.add(", ".join(cells))
@@ -97,7 +94,8 @@ def with_slices(tool, gpus):
 
 def add_pids(tool, gpus):
     """Add to the rows the processes on the GPUs; return why they are unknown, or None."""
-    users, why = read_users(tool, TOOL_TIMEOUT_S)
+    count = len({gpu["index"] for gpu in gpus if not gpu["lost"]})  # slices have its index
+    users, why = read_users(tool, count, TOOL_TIMEOUT_S)
     for gpu in gpus:
         for pid, memory in users.get(gpu["uuid"], ())[:MAX_PIDS]:
             if WHOLE_NUMBER.match(pid):

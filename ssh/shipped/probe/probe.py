@@ -20,6 +20,7 @@ from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
 from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
+from ssh.shipped.probe.traces import Traces
 from ssh.shipped.probe.turns import prune
 
 VERSION = "1"
@@ -38,6 +39,7 @@ class Probe:
         self.frames = FrameWriter(fd)
         self.requests = Requests(self.frames)
         self.processes = ProcessList(self)
+        self.traces = Traces(self)
         self.writer = threading.Thread(target=self.frames.run, name="writer", daemon=True)
         self.lock = threading.Lock()
         self.unchanged_reads = {}
@@ -62,8 +64,8 @@ class Probe:
             chosen = list(self.unchanged_reads.items())[:MAX_READS_PER_BEAT]
             for key, _ in chosen:
                 del self.unchanged_reads[key]
-        looks = [[key[0], key[1], key[2], at, took] for key, (at, took) in chosen]
-        return {"at": time.time(), "looks": looks}
+        polls = [[key[0], key[1], key[2], at, took] for key, (at, took) in chosen]
+        return {"at": time.time(), "polls": polls}
 
     def tick(self):
         beat_at = time.monotonic()
@@ -120,7 +122,7 @@ class Probe:
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.unwatch(head["name"])
-        elif kind == "look":
+        elif kind == "poll":
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.read_now()
@@ -172,6 +174,7 @@ class Probe:
         desk = str(head.get("desk") or "")
         threading.Thread(target=end_former_probe, args=(desk,), daemon=True).start()
         self.processes.start()
+        self.traces.start()
         self.logs.start()
         self.facts.start()
 

@@ -6,9 +6,11 @@ import zlib
 
 QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its time
 QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
-SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, until they rest for the longest pause
+SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, up to the longest pause
 LONGEST_PAUSE_S = 1800.0
-OUTLIER = 2.0  # an answer so many times as slow as usual is doubted: the eval may have been busy
+OUTLIER = (
+    2.0  # an answer so many times as slow as usual may be doubted: the eval may have been busy
+)
 MIN_DOUBT_S = 3.0
 MAX_DOUBT_S = 60.0
 ALLOWED_DEBT_S = 25.0  # quick reads may run ahead of their share by a quarter of a second
@@ -51,13 +53,13 @@ def doubting_pause(took):
 class KindCost:
     """The costs of one kind of read.
 
-    `lasted`: the durations of the last answers. `rests_until`: when it may be read again.
+    `lasted`: the durations of the last answers. `paused_until`: when it may be read again.
     `owed`: the pause for a doubted answer, which follows if the next one is as slow as `doubted`.
     """
 
-    def __init__(self, lasted=(), rests_until=0.0, owed=0.0, doubted=0.0):
+    def __init__(self, lasted=(), paused_until=0.0, owed=0.0, doubted=0.0):
         self.lasted = [float(each) for each in lasted][-REMEMBERED:]
-        self.rests_until = float(rests_until)
+        self.paused_until = float(paused_until)
         self.owed = float(owed)
         self.doubted = float(doubted)
 
@@ -68,7 +70,7 @@ class KindCost:
 
     def as_list(self):
         lasted = [round(each, 6) for each in self.lasted]
-        return [lasted, round(self.rests_until, 3), round(self.owed, 3), round(self.doubted, 3)]
+        return [lasted, round(self.paused_until, 3), round(self.owed, 3), round(self.doubted, 3)]
 
 
 class ReadCosts:
@@ -80,14 +82,14 @@ class ReadCosts:
 
     def __init__(self):
         self.kinds = collections.OrderedDict()  # in the order of their last answers
-        self.quick_paid_at = 0.0  # when the rest that quick reads cost has passed
+        self.quick_paid_at = 0.0  # when the pause for the quick reads is over
         self.slow_paid_at = 0.0
 
     def usual(self, kind):
         """Return the usual duration of a kind of read, seconds; a guess if it is unknown.
 
-        The guess comes from reads of the same shape (of other tasks); else from the quickest kind
-        once there are two answers, because the whole eval may be slow. 0: nothing is known.
+        The guess comes from reads of the same shape (of other tasks); else from the quickest kind,
+        because the whole eval may be slow. 0: nothing is known, or only one doubted answer.
         """
         known = self.kinds.get(kind)
         if known is not None:
@@ -96,8 +98,9 @@ class ReadCosts:
         alike = [each.usual for name, each in self.kinds.items() if name.startswith(shape)]
         if alike:
             return max(alike)
-        if sum(len(each.lasted) for each in self.kinds.values()) > 1:
-            return min(each.usual for each in self.kinds.values())
+        costs = self.kinds.values()
+        if sum(len(each.lasted) for each in costs) > 1 or not any(each.doubted for each in costs):
+            return min([each.usual for each in costs], default=0.0)
         return 0.0
 
     def due(self, kind, is_first=False):
@@ -106,15 +109,19 @@ class ReadCosts:
         `is_first`: the asking program has never read it; then a quick read needs no pause.
         """
         known = self.kinds.get(kind)
-        rests_until = known.rests_until if known is not None else 0.0
+        paused_until = known.paused_until if known is not None else 0.0
         if self.usual(kind) > QUICK_S:
-            return max(rests_until, self.slow_paid_at)
+            return max(paused_until, self.slow_paid_at)
         if is_first:
             return self.quick_paid_at - FRESH_DEBT_S
-        return max(rests_until, self.quick_paid_at - ALLOWED_DEBT_S)
+        return max(paused_until, self.quick_paid_at - ALLOWED_DEBT_S)
 
-    def answered(self, kind, took, now):
-        """Count an answer that took so long and came at `now`."""
+    def answered(self, kind, took, now, is_starting=False):
+        """Count an answer that took so long and came at `now`.
+
+        The answer is doubted if it took longer than usual. The first slow answer of a kind is
+        doubted only if the eval was starting (it may have loaded its model): else it is the cost.
+        """
         expected = self.usual(kind)
         cost = self.kinds.pop(kind, None) or KindCost()
         is_known = bool(cost.lasted)
@@ -122,19 +129,22 @@ class ReadCosts:
         self.kinds[kind] = cost
         while len(self.kinds) > MAX_KINDS:
             self.kinds.popitem(last=False)
-        if (cost.usual if is_known else expected) * OUTLIER < took:
-            rest = doubting_pause(took)
-            cost.owed, cost.doubted = full_pause(took) - rest, took
-            share = full_pause(cost.usual) if is_known else rest
+        is_outlier = (cost.usual if is_known else expected) * OUTLIER < took
+        if is_outlier and (is_known or is_starting or took <= QUICK_S):
+            pause = doubting_pause(took)
+            if not is_known and not is_starting:
+                pause = max(pause, took * SLOW_FACTOR)
+            cost.owed, cost.doubted = full_pause(took) - pause, took
+            share = full_pause(cost.usual) if is_known else pause
         else:
             is_confirmed = cost.doubted > 0 and took * OUTLIER >= cost.doubted
-            rest = share = full_pause(took)
+            pause = share = full_pause(took)
             if is_confirmed and took <= QUICK_S:
-                rest = share = rest + cost.owed
+                pause = share = pause + cost.owed
             elif is_confirmed:
-                rest = share = min(LONGEST_PAUSE_S, rest + cost.owed)
+                pause = share = min(LONGEST_PAUSE_S, pause + cost.owed)
             cost.owed = cost.doubted = 0.0
-        cost.rests_until = now + rest
+        cost.paused_until = now + pause
         if (cost.usual if is_known else took) <= QUICK_S:
             self.quick_paid_at = max(self.quick_paid_at, now) + share
         else:
@@ -156,7 +166,7 @@ class ReadCosts:
         try:
             for kind, fields in list(value["kinds"].items())[-MAX_KINDS:]:
                 cost = KindCost(*fields)
-                cost.rests_until = at_most(cost.rests_until, latest)
+                cost.paused_until = at_most(cost.paused_until, latest)
                 cost.owed = at_most(cost.owed, LONGEST_PAUSE_S)
                 if cost.lasted:
                     costs.kinds[kind] = cost

@@ -18,7 +18,7 @@ def read_gpus():
     tool = tool_path("nvidia-smi")
     run, names, rows = query_nvidia(tool, "gpu", QUERIED, TOOL_TIMEOUT_S)
     gpus = [
-        gpu_row(cells, len(names))
+        gpu_row(cells)
         for cells in rows
         if len(cells) >= len(names) and WHOLE_NUMBER.match(cells[0])
     ]
@@ -26,15 +26,14 @@ def read_gpus():
         if b"No devices" in run.out + run.err:
             return []
         raise Failed(message_of(run))
-    users, unknown = read_users(tool, TOOL_TIMEOUT_S)
-    indexes, uuids = [gpu["index"] for gpu in gpus], [gpu["uuid"] for gpu in gpus]
-    hidden = hidden_by_login(indexes, uuids, os.environ, is_amd=False)
+    users, unknown = read_users(tool, sum(not gpu["lost"] for gpu in gpus), TOOL_TIMEOUT_S)
+    hidden = hidden_by_login(gpus, os.environ, is_amd=False)
     for gpu in gpus:
         mine = users.get(gpu["uuid"], ())
         pids = [int(pid) for pid, _ in mine if WHOLE_NUMBER.match(pid)]
         gpu["pids"] = [{"pid": pid} for pid in pids[:MAX_PIDS]]
         if gpu["index"] in hidden:
-            gpu["blocked"] = "is hidden by the login's %s" % hidden[gpu["index"]]
+            gpu["blocked"] = hidden[gpu["index"]]
         elif unknown:
             gpu["blocked"] = "may be in use: nvidia-smi does not list the processes: %s" % unknown
         elif mine and not pids:
@@ -43,15 +42,14 @@ def read_gpus():
     return Warned(gpus, warning) if warning else gpus
 
 
-def gpu_row(cells, count):
-    rest = cells[2 - count :]  # the last cell of the name (it may have commas), and what follows
+def gpu_row(cells):
     return {
         "index": int(cells[0]),
         "uuid": cells[1] if cells[1].startswith("GPU-") else None,
-        "name": ", ".join(cells[2 : len(cells) - len(rest) + 1])[:100],
-        "memory_used": csv_number(rest[1], MIB),
-        "memory_total": csv_number(rest[2], MIB),
-        "utilisation": csv_number(rest[3]),
-        "mig": "enabled" if rest[4:] and rest[4].lower() == "enabled" else None,
+        "name": cells[2][:100],
+        "memory_used": csv_number(cells[3], MIB),
+        "memory_total": csv_number(cells[4], MIB),
+        "utilisation": csv_number(cells[5]),
+        "mig": "enabled" if cells[6:] and cells[6].lower() == "enabled" else None,
         "lost": any("lost" in cell.lower() for cell in cells[1:]),
     }

@@ -1,31 +1,36 @@
+"""A desk: what it shows, steers, asks and keeps."""
+
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core.config.model import WatchConfig
-from core.desk.desk import Desk
+from core.desk import acknowledgements
 from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
-from core.errors import NotThere, RequestFailed, StorageError
-from core.events import Event, LogUnreadable, ProbeAnswered, TimePassed
-from core.fleet import Fleet
-from core.frames import Frame
-from core.ids import MachineName, ProcessKey, TaskKey
+from core.errors import NotThere, StorageError
+from core.events import Event, TimePassed
+from core.ids import ProcessKey
 from core.model.finding import Finding
-from core.model.machine import LinkState, ProbeFound
-from core.model.task import ProgressPoint, TaskState
-from core.ports import EventStore, FleetUpdate, Heard, Reply, Room, SignIn
-from tests.support import waiting
-from tests.support.clocks import SetClock
+from core.model.machine import LinkState
+from core.model.task import TaskState
+from core.ports import EventStore, FleetUpdate, Received, Room, SignIn
 from tests.support.connections import FakeConnection, down, logs, reply, up
+from tests.support.desks import (
+    KEY,
+    FakeEventStore,
+    FakeObserver,
+    desk_of,
+    frame_of,
+    listed,
+    running,
+    until,
+)
 from tests.support.fleets import (
     H1,
     H2,
@@ -41,105 +46,10 @@ from tests.support.fleets import (
     tasks_seen,
 )
 
-KEY = task_key()
-PROBE = ProbeAnswered(
-    at=NOW,
-    machine=H1,
-    probe=ProbeFound(
-        python="3.12",
-        host="h",
-        platform="linux",
-        user="op",
-        pid=7,
-        read_only=True,
-        clock_offset=0.0,
-    ),
-)
-
-
-class _Observer:
-    """Takes events as they are: a frame of kind `events` holds them in its head."""
-
-    def __init__(self, machine: MachineName, config: WatchConfig) -> None:
-        self.machine, self.config = machine, config
-
-    def expect(self, processes: Iterable[ProcessKey]) -> None:
-        self.expected = list(processes)
-
-    def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
-        del at
-        if not isinstance(heard, Frame):
-            return (heard,)
-        events: tuple[Event, ...] = heard.head.get("events", ())
-        return events
-
-    def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
-        del fleet, at
-        return (Frame("watch", {"focus": focus}),)
-
 
 @pytest.fixture(autouse=True)
 def observer_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.desk.desk.Observer", _Observer)
-
-
-def told(*events: Event, body: bytes = b"") -> Frame:
-    return Frame("events", {"events": events}, body)
-
-
-def listed(*events: Event) -> Frame:
-    return Frame("processes", {"events": events})
-
-
-class _Store:
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.points: list[tuple[TaskKey, ProgressPoint]] = []
-        self.findings: list[Finding] = []
-        self.fails = False
-
-    async def keep(self, events: Sequence[Event]) -> None:
-        if self.fails:
-            raise StorageError("the disk is full")
-        self.events += events
-
-    async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
-        self.points += points
-
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
-        self.findings += findings
-
-    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
-        return [
-            ProgressPoint(at=at, done=0, errored=0, in_flight=0, tokens=0)
-            for at in (NOW - 50, NOW + 50)
-            if task == KEY
-        ]
-
-
-def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
-    return Desk(
-        connections=connections,
-        named=[named(connection.machine) for connection in connections],
-        watch=WatchConfig(),
-        clock=more.pop("clock", None) or SetClock(NOW),
-        **more,
-    )
-
-
-@asynccontextmanager
-async def running(desk: Desk) -> AsyncGenerator[Desk]:
-    task = asyncio.create_task(desk.run())
-    try:
-        yield desk
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        assert task.cancelled(), task.exception()
-
-
-async def until(holds: Callable[[], object]) -> None:
-    await waiting.until(holds, "the desk comes to that", every=0.005)
+    monkeypatch.setattr("core.desk.desk.Observer", FakeObserver)
 
 
 def test_a_desk_is_a_room() -> None:
@@ -149,7 +59,9 @@ def test_a_desk_is_a_room() -> None:
 
 
 async def test_frames_of_machines_are_folded_judged_and_shown() -> None:
-    connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
+    connection = FakeConnection(
+        H1, up(H1), frame_of(process_seen(), tasks_seen(task_row(errored=2)))
+    )
     shown = list[FleetUpdate]()
     desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
     desk.subscribe(shown.append)
@@ -161,7 +73,7 @@ async def test_frames_of_machines_are_folded_judged_and_shown() -> None:
 
 
 async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_shown() -> None:
-    connection = FakeConnection(H1, up(H1), told(process_seen()))
+    connection = FakeConnection(H1, up(H1), frame_of(process_seen()))
     shown = list[FleetUpdate]()
     desk = desk_of(connection)
     desk.subscribe(shown.append)
@@ -170,7 +82,7 @@ async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_
         await until(lambda: desk.fleet.processes)
         began = loop.time()
         for step in range(200):
-            connection.say(told(tasks_seen(task_row(done=step, total=200))))
+            connection.say(frame_of(tasks_seen(task_row(done=step, total=200))))
             await asyncio.sleep(0.002)
         await until(lambda: shown[-1].fleet.tasks == desk.fleet.tasks)
         assert len(shown) <= (loop.time() - began) * 10 + 2
@@ -185,7 +97,7 @@ async def test_an_idle_fleet_shows_nothing() -> None:
         await until(lambda: shown and shown[-1].fleet.machines[H1].link.state is LinkState.UP)
         count = len(shown)
         for pid in range(1, 5):  # a tenth of a second at least between two of them
-            connection.say(told(process_seen(pid=pid)))
+            connection.say(frame_of(process_seen(pid=pid)))
             await until(partial(_shows, shown, process_key(pid=pid)))
         assert len(shown) == count + 4, "only what happened is shown"
 
@@ -206,24 +118,24 @@ async def test_who_unsubscribed_sees_no_more() -> None:
         end()
         end()
         count = len(shown)
-        connection.say(told(process_seen()))
+        connection.say(frame_of(process_seen()))
         await until(lambda: others[-1].fleet.processes)  # who stays has seen it by now
         assert len(shown) == count
 
 
 async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> None:
     path = tmp_path / "room.jsonl"
-    heard = list[Event]()
+    received = list[Event]()
     with Recorder(path) as recorder:
-        desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=recorder)
-        end = desk.listen(heard.append)
+        desk = desk_of(FakeConnection(H1, up(H1), frame_of(process_seen())), record=recorder)
+        end = desk.listen(received.append)
         async with running(desk):
             await until(lambda: desk.fleet.processes)
             desk.post(tasks_seen(task_row()))
             await until(lambda: desk.fleet.tasks)
         end()
-    assert heard == [up(H1), process_seen(), tasks_seen(task_row())]
-    assert list(read_recording(path)) == [named(), *heard]
+    assert received == [up(H1), process_seen(), tasks_seen(task_row())]
+    assert list(read_recording(path)) == [named(), *received]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -231,7 +143,7 @@ async def test_a_recording_that_fails_ends_and_is_reported_and_the_room_goes_on(
     def fail(event: Event) -> None:
         raise StorageError(f"no room for {type(event).__name__}")
 
-    desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=fail)
+    desk = desk_of(FakeConnection(H1, up(H1), frame_of(process_seen())), record=fail)
     async with running(desk):
         await until(lambda: desk.fleet.processes)
     assert [finding.kind for finding in desk.fleet.findings] == ["storage"]
@@ -260,7 +172,7 @@ async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatc
         began = asyncio.get_running_loop().time()
         for _ in range(50):
             await asyncio.sleep(0.005)
-            connection.say(told()) if connection.sent else None
+            connection.say(frame_of()) if connection.sent else None
         assert len(connection.sent) <= 2 + (asyncio.get_running_loop().time() - began) / 0.5
         steered = len(connection.sent)
         await until(lambda: len(connection.sent) > steered)
@@ -269,12 +181,12 @@ async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatc
 async def test_a_large_frame_is_decoded_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = list[threading.Thread]()
 
-    class Slow(_Observer):
-        def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+    class Slow(FakeObserver):
+        def events_of(self, received: Received, at: float) -> tuple[Event, ...]:
             threads.append(threading.current_thread())
-            return super().hear(heard, at)
+            return super().events_of(received, at)
 
-    connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
+    connection = FakeConnection(H1, frame_of(process_seen(), body=b"x" * 1_000_000))
     monkeypatch.setattr("core.desk.desk.Observer", Slow)
     desk = desk_of(connection)
     async with running(desk):
@@ -315,7 +227,7 @@ def test_a_process_is_polled_now_through_its_own_connection() -> None:
     desk.poll_now(process_key(H1))
     desk.poll_now(process_key(H2))
     (frame,) = connection.sent
-    assert (frame.kind, frame.head["pid"]) == ("look", process_key(H1).pid)
+    assert (frame.kind, frame.head["pid"]) == ("poll", process_key(H1).pid)
 
 
 async def test_what_signs_in_is_for_the_connection_to_say() -> None:
@@ -326,24 +238,24 @@ async def test_what_signs_in_is_for_the_connection_to_say() -> None:
     assert await desk.sign_in(H2) is None
 
 
-# First look
+# First poll
 
 
 async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None:
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
-        look = asyncio.create_task(desk.first_poll(30.0))
+        poll = asyncio.create_task(desk.first_poll(30.0))
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
-        heard = list[Event]()
-        desk.listen(heard.append)
+        received = list[Event]()
+        desk.listen(received.append)
         desk.post(TimePassed(at=NOW))
-        await until(lambda: heard)
-        assert not look.done()
-        connection.say(told(tasks_seen(task_row())))
-        assert await look
+        await until(lambda: received)
+        assert not poll.done()
+        connection.say(frame_of(tasks_seen(task_row())))
+        assert await poll
 
 
 async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:
@@ -352,232 +264,12 @@ async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:
         assert not await desk.first_poll(0.05)
 
 
-# Logs
-
-
-async def test_the_log_of_an_ended_task_is_read_once() -> None:
-    connection = FakeConnection(H1, up(H1), answer=lambda frame: logs(frame, "success"))
-    desk = desk_of(connection)
-    async with running(desk):
-        connection_says = told(process_seen(), tasks_seen(task_row()), process_gone())
-        await until(lambda: connection.sent)
-        connection.say(connection_says)
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-        await another_log_is_read(connection)
-    assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
-    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
-
-
-async def another_log_is_read(connection: FakeConnection) -> None:
-    """Return once the log of a task that ended after all others was asked for: none was left."""
-    connection.say(told(process_seen(pid=2), tasks_seen(task_row(), pid=2), process_gone(pid=2)))
-    await until(lambda: connection.requests and connection.requests[-1].head["pid"] == 2)
-
-
-async def test_logs_that_end_together_are_read_by_few_starts_of_inspect_one_at_a_time() -> None:
-    rows = [task_row(f"t{number}") for number in range(60)]
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(*rows), process_gone()),
-        answer=lambda frame: logs(frame, "error"),
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: len(desk.fleet.tasks) == 60)
-        await until(lambda: all(task.is_over for task in desk.fleet.tasks.values()))
-    assert len(connection.requests) == 2
-    assert connection.most_at_once == 1
-
-
-async def test_a_log_that_hangs_the_reader_does_not_hold_up_the_logs_behind_it() -> None:
-    rows = [task_row(f"t{number}") for number in range(3)]
-
-    def answer(frame: Frame) -> Any:
-        asked = frame.head["asked"]["logs"]
-        hung = asked.index("/logs/t1.eval") if "/logs/t1.eval" in asked else len(asked)
-        head = {**frame.head, "asked": {**frame.head["asked"], "logs": asked[:hung]}}
-        return logs(replace(frame, head=head), "success")
-
-    connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(*rows), process_gone()), answer=answer
-    )
-    clock = SetClock(NOW)
-    desk = desk_of(connection, clock=clock)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[task_key("t0")].is_over)
-
-        def goes_on() -> bool:
-            clock.later(10)
-            connection.say(up(H1))
-            return desk.fleet.tasks[task_key("t2")].is_over
-
-        await until(goes_on)
-    assert desk.fleet.tasks[task_key("t0")].state is TaskState.SUCCESS
-    assert desk.fleet.tasks[task_key("t1")].state is TaskState.FINISHING
-    assert connection.requests[1].head["asked"]["logs"] == ["/logs/t2.eval", "/logs/t1.eval"]
-
-
-async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> None:
-    answers = iter(["started", "success"])
-
-    def answer(frame: Frame) -> Any:
-        connection.say(told(process_gone()))
-        return logs(frame, next(answers))
-
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(task_row(status="completed"))),
-        answer=answer,
-    )
-    desk = desk_of(connection)
-    states = list[TaskState]()
-    desk.listen(lambda _: states.extend(task.state for task in desk.fleet.tasks.values()))
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-    assert TaskState.LOST not in states
-    assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
-
-
-async def test_a_log_that_says_started_after_its_process_went_is_lost() -> None:
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
-        answer=lambda frame: logs(frame, "started"),
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-    assert desk.fleet.tasks[KEY].state is TaskState.LOST
-
-
-async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
-        answer=lambda _: RequestFailed("the link was lost"),
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: connection.requests)
-        await another_log_is_read(connection)
-    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
-    assert desk.fleet.tasks[KEY].state is TaskState.FINISHING
-
-
-async def test_a_new_probe_tries_at_once_what_could_not_be_read() -> None:
-    works: list[bool] = []
-
-    def answer(frame: Frame) -> Any:
-        return logs(frame, "success") if works else RequestFailed("other logs were being read")
-
-    connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: connection.requests)
-        works.append(True)
-        connection.say(told(PROBE))
-        await until(lambda: desk.fleet.tasks[KEY].state is TaskState.SUCCESS)
-
-
-async def test_a_log_that_can_not_be_read_is_unreadable_until_it_can() -> None:
-    answers = ["the file does not exist"]
-
-    def answer(frame: Frame) -> Any:
-        if answers:
-            location = frame.head["asked"]["logs"][0]
-            return reply({"answers": [{"log": location, "error": answers.pop()}]})
-        return logs(frame, "success")
-
-    connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-        assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
-        assert desk.fleet.tasks[KEY].log_problem == "the file does not exist"
-        desk.read_log(KEY)
-        await until(lambda: desk.fleet.tasks[KEY].state is TaskState.SUCCESS)
-
-
-async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -> None:
-    clock = SetClock(NOW)
-    failed = Reply(at=NOW, took=1, status=None, error="no module inspect_ai", body=b"")
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
-        answer=lambda _: failed,
-    )
-    desk = desk_of(connection, clock=clock)
-    reads = list[int]()
-
-    def hear(event: Event) -> None:
-        if isinstance(event, LogUnreadable):
-            reads.append(len(connection.requests))
-
-    def is_over() -> bool:
-        clock.later(60)
-        connection.say(up(H1))
-        return bool(desk.fleet.tasks) and desk.fleet.tasks[KEY].is_over
-
-    desk.listen(hear)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks)
-        await until(is_over)
-    assert reads[0] == 3
-    assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
-    assert desk.fleet.tasks[KEY].log_problem == "no module inspect_ai"
-
-
-async def test_a_log_of_another_attempt_is_not_read_again_and_again() -> None:
-    other = {"status": "success", "eval": {"eval_id": "another"}, "results": None}
-    connection = FakeConnection(
-        H1,
-        up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
-        answer=lambda frame: logs(frame, "success", header=other),
-    )
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-        await another_log_is_read(connection)
-    assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
-    assert "another attempt" in (desk.fleet.tasks[KEY].log_problem or "")
-    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
-
-
-async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
-    events = told(process_seen(), tasks_seen(task_row()), process_gone())
-    asked_while = list[LinkState]()
-
-    def answer(frame: Frame) -> Any:
-        asked_while.append(desk.fleet.machines[H1].link.state)
-        return logs(frame, "success")
-
-    connection = FakeConnection(H1, events, down(H1), answer=answer)
-    desk = desk_of(connection)
-    async with running(desk):
-        await until(lambda: desk.fleet.tasks)
-        connection.say(told(process_seen(pid=2)))
-        await until(lambda: len(desk.fleet.processes) == 2)
-        connection.say(up(H1))
-        await until(lambda: desk.fleet.tasks[KEY].is_over)
-    assert asked_while == [LinkState.UP]
-
-
 # Keeping
 
 
 async def test_events_and_progress_are_kept() -> None:
-    store = _Store()
-    rows = told(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
+    store = FakeEventStore()
+    rows = frame_of(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
     desk = desk_of(FakeConnection(H1, up(H1), rows), store=store)
     async with running(desk):
         await until(lambda: store.points)
@@ -587,8 +279,8 @@ async def test_events_and_progress_are_kept() -> None:
 
 
 async def test_findings_are_kept_when_they_change_and_come_back_with_their_age() -> None:
-    store = _Store()
-    rows = told(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    store = FakeEventStore()
+    rows = frame_of(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
     desk = desk_of(
         FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error")), store=store
     )
@@ -597,7 +289,7 @@ async def test_findings_are_kept_when_they_change_and_come_back_with_their_age()
     kept = {each.id: each for each in store.findings}
     kinds = sorted(each.kind for each in kept.values())
     past = Past(events=tuple(store.events), findings=tuple(kept.values()))
-    again = desk_of(FakeConnection(H1), past=past, store=_Store())
+    again = desk_of(FakeConnection(H1), past=past, store=FakeEventStore())
     assert again.fleet.tasks[KEY].state is TaskState.ERROR
     assert again.fleet.tasks[KEY].ended_at == desk.fleet.tasks[KEY].ended_at
     assert again.fleet.processes[KEY.process].is_gone
@@ -605,8 +297,45 @@ async def test_findings_are_kept_when_they_change_and_come_back_with_their_age()
     assert {each.opened_at for each in again.fleet.findings} == {NOW}
 
 
+async def test_a_finding_that_a_command_acknowledged_closes_in_the_open_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acknowledgements, "READ_INTERVAL_S", 0.01)
+    store = FakeEventStore()
+    rows = frame_of(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    connection = FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error"))
+    desk = desk_of(connection, store=store)
+    async with running(desk):
+        await until(lambda: any(each.waits for each in desk.fleet.findings))
+        [waiting] = [each for each in desk.fleet.findings if each.waits]
+        store.acknowledged_elsewhere.add(waiting.id)
+        await until(lambda: not any(each.waits for each in desk.fleet.findings))
+    [done] = [each for each in desk.fleet.findings if each.id == waiting.id]
+    assert done.acknowledged_at is not None
+
+
+async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:
+    mine = Finding(
+        id="storage:1", kind="storage", tone="error", opened_at=NOW - 9, machine=None, text="full"
+    )
+    left = (
+        mine,
+        replace(mine, id="storage:2"),
+        replace(mine, id="answer:1", machine=H1, process=process_seen().process),
+        replace(mine, id="link:1", machine=H1),
+        replace(mine, id="end:1", machine=H1, is_kept=True),
+        replace(mine, id="far:1", machine=H2),
+    )
+    store = FakeEventStore()
+    desk = desk_of(FakeConnection(H1), past=Past(findings=left), store=store)
+    async with running(desk):
+        await until(lambda: store.findings)
+    closed = {each.id for each in store.findings if each.closed_at is not None}
+    assert closed == {"storage:1", "storage:2", "answer:1"}
+
+
 async def test_waiting_events_are_kept_when_the_room_closes() -> None:
-    store = _Store()
+    store = FakeEventStore()
     desk = desk_of(FakeConnection(H1), store=store)
     async with running(desk):
         desk.post(process_seen())
@@ -615,7 +344,7 @@ async def test_waiting_events_are_kept_when_the_room_closes() -> None:
 
 
 async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
-    store = _Store()
+    store = FakeEventStore()
     store.fails = True
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, store=store)
@@ -625,13 +354,15 @@ async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
         assert finding.kind == "storage"
         assert "the disk is full" in finding.text
         store.fails = False
-        connection.say(told(process_seen()))
+        connection.say(frame_of(process_seen()))
         await until(lambda: desk.fleet.findings[0].closed_at is not None)
     assert desk.fleet.processes
 
 
 async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
-    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), store=_Store())
+    desk = desk_of(
+        FakeConnection(H1, frame_of(process_seen(), tasks_seen(task_row()))), store=FakeEventStore()
+    )
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         points = await desk.progress(KEY)
@@ -639,7 +370,9 @@ async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
 
 
 async def test_time_makes_old_things_leave() -> None:
-    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()), process_gone())))
+    desk = desk_of(
+        FakeConnection(H1, frame_of(process_seen(), tasks_seen(task_row()), process_gone()))
+    )
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         desk.post(TimePassed(at=NOW + 90_000))
@@ -647,5 +380,5 @@ async def test_time_makes_old_things_leave() -> None:
 
 
 def test_store_is_a_port() -> None:
-    port: EventStore = _Store()
+    port: EventStore = FakeEventStore()
     assert port is not None

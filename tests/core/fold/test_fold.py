@@ -21,7 +21,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import TaskState
-from tests.support.events import MACHINES, any_event
+from tests.support.events import any_event
 from tests.support.fleets import (
     H1,
     NOW,
@@ -40,6 +40,7 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.model_values import MACHINES
 
 KEY = task_key()
 
@@ -137,6 +138,15 @@ def test_a_gone_process_proves_nothing_but_its_log_does(status: str, state: Task
     fleet = fleet_after(process_gone(), fleet=_running())
     assert fleet.tasks[KEY].state is TaskState.FINISHING
     assert fleet_after(log_read(status), fleet=fleet).tasks[KEY].state is state
+
+
+def test_a_task_that_an_operator_cancelled_is_not_an_error() -> None:
+    by_operator = "TerminateTaskError: Task cancelled by user (abort)"
+    fleet = fleet_after(process_gone(), fleet=_running())
+    ended = fleet_after(log_read("error", cause=by_operator), fleet=fleet)
+    assert ended.tasks[KEY].state is TaskState.CANCELLED
+    own = fleet_after(log_read("error", cause=f"ValueError: {by_operator}"), fleet=fleet)
+    assert own.tasks[KEY].state is TaskState.ERROR
 
 
 def test_a_log_that_still_says_started_proves_nothing_while_its_process_lives() -> None:

@@ -96,7 +96,7 @@ def test_an_engine_that_stops_under_a_task_is_a_finding_on_its_row(state: ToolSt
     up = watched(both(-1), read(0, box(1), box(2)))
     fleet = judged_after(read(1, state=state, error="Cannot connect"), fleet=up)
     [found] = docker_findings(fleet)
-    assert found.tone == "hand"
+    assert found.tone == "error"
     assert found.task is not None
     assert "Cannot connect" in found.text
     assert docker_findings(judged_after(read(2, box(1), box(2)), fleet=fleet)) == []

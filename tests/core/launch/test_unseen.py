@@ -1,4 +1,4 @@
-"""How often a run is looked at whose process the fleet does not show."""
+"""How often a run is polled whose process the fleet does not show."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from core.ids import MachineName
 from core.launch.run.run_poller import RunPoller
 from core.model.job import Job
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW
-from tests.support.rooms import busy_fleet
 from tests.support.runs import run
 
 
@@ -23,7 +23,7 @@ class There:
         self.fleet = busy_fleet()
         self.runs, self.starting = {known.id: known}, frozenset[str]()
         self.load = self.abandoned = self.retry_saves = self._nothing
-        self.looks = 0
+        self.polls = 0
 
     async def _nothing(self, *_: object) -> frozenset[str]:
         return frozenset()
@@ -40,9 +40,9 @@ class There:
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
         del machine, deadline
-        if job.verb != "look":
+        if job.verb != "poll":
             return {"runs": []}
-        self.looks += 1
+        self.polls += 1
         row = {"started": True, "alive": True, "pid": 4711, "start": "a-1"}
         return {"runs": [{**row, "run": each.id} for each in self.runs.values()]}
 
@@ -52,9 +52,9 @@ async def no_secrets(names: Sequence[str]) -> Mapping[str, str]:
     raise AssertionError(names)
 
 
-@pytest.mark.parametrize(("seconds", "looks"), [(5.0, 2), (600.0, 1)])
-async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, looks: int
+@pytest.mark.parametrize(("seconds", "polls"), [(5.0, 2), (600.0, 1)])
+async def test_a_young_run_that_is_not_seen_is_polled_soon_again(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, polls: int
 ) -> None:
     there: Any = There(run(9, RunState.RUNNING, machine=H1, started_at=NOW - seconds))
     clock = SimpleNamespace(at=1_000.0)
@@ -67,4 +67,4 @@ async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     await poller.poll_once()
     clock.at += 3.0
     await poller.poll_once()
-    assert there.looks == looks
+    assert there.polls == polls

@@ -77,7 +77,7 @@ def test_the_phase_of_a_task(row: dict[str, Any], focused: bool, phase: str) -> 
     assert phase_of(task, NOW, focused=focused) == phase
 
 
-def test_a_new_error_is_trouble_for_about_two_looks() -> None:
+def test_a_new_error_is_trouble_for_about_two_polls() -> None:
     fleet = with_row()
     fleet = fleet_after(tasks_seen(task_row(started_at=OLD, errored=1), at=NOW + 60), fleet=fleet)
     task = fleet.tasks[task_key()]
@@ -85,7 +85,7 @@ def test_a_new_error_is_trouble_for_about_two_looks() -> None:
     assert phase_of(task, NOW + 66, focused=False) == "steady"
 
 
-def test_errors_from_before_the_first_look_are_no_new_trouble() -> None:
+def test_errors_from_before_the_first_poll_are_no_new_trouble() -> None:
     assert phase_of(with_row(errored=7).tasks[task_key()], NOW, focused=False) == "steady"
 
 
@@ -103,7 +103,7 @@ def test_a_running_task_is_followed_by_deltas() -> None:
     assert "active_since={as_of}" in found["samples"].path
 
 
-def test_the_focused_task_is_looked_at_often_its_running_samples_too() -> None:
+def test_the_focused_task_is_polled_often_its_running_samples_too() -> None:
     found = watched(with_row(), focus=task_key())
     assert found["tasks"].every == found["samples"].every == 1
     assert "status=running%2Cqueued" in found["running"].path
@@ -121,13 +121,13 @@ def test_a_finished_task_is_read_whole_once_more_and_then_left_alone() -> None:
     assert after["tasks"].every <= PARKED_INTERVAL_S
 
 
-def test_a_task_that_rests_is_looked_at_slowly_unless_somebody_looks() -> None:
+def test_a_quiesced_task_is_polled_slowly_unless_it_is_focused() -> None:
     fleet = with_row(paused=("process",), quiesced=True)
     assert watched(fleet)["samples"].every == PAUSED_INTERVAL_S
     assert watched(fleet, focus=task_key())["samples"].every == 1
 
 
-def test_a_retry_is_another_look() -> None:
+def test_a_retry_is_another_poll() -> None:
     before = watched(with_row())
     after = watched(with_row(eval_id="e-2", attempts=2))
     assert before["samples"].name != after["samples"].name

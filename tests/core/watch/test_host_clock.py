@@ -88,8 +88,8 @@ def test_rows_from_before_a_sleep_are_not_dated_by_their_arrival() -> None:
         "truncated": False,
     }
     [samples] = watched.answer("s/", rows, at=clock)
-    looks = [[7, "b:1", watched.name_of("tasks"), clock, 0.01]]
-    unchanged = watched.hear("beat", looks=looks, at=clock + 1.0)
+    polls = [[7, "b:1", watched.name_of("tasks"), clock, 0.01]]
+    unchanged = watched.receive("beat", polls=polls, at=clock + 1.0)
     assert isinstance(tasks, TasksSeen)
     assert isinstance(samples, SamplesSeen)
     assert tasks.at == pytest.approx(clock, abs=0.1)

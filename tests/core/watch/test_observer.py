@@ -1,4 +1,4 @@
-"""Frames of a probe become events, and the fleet becomes looks."""
+"""Frames of a probe become events, and the fleet becomes a list of polls."""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from core.config.model import WatchConfig
 from core.events import (
     ClockMoved,
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -51,22 +53,22 @@ class Watched:
         self.now = NOW
         self.set: dict[str, Mapping[str, Any]] = {}
 
-    def hear(self, kind: str, body: object = None, **head: Any) -> list[Event]:
+    def receive(self, kind: str, body: object = None, **head: Any) -> list[Event]:
         """The events of a frame, without the link's."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        events = self.observer.hear(Frame(kind, {"at": self.now, **head}, raw), self.now)
+        events = self.observer.events_of(Frame(kind, {"at": self.now, **head}, raw), self.now)
         for event in events:
             self.fleet = fold(self.fleet, event)
         return [event for event in events if not isinstance(event, LinkHeard)]
 
     def hello(self) -> list[Event]:
         self.set = {}
-        return self.hear("hello", host="h", python="3.8.1", platform="Linux", user="op", pid=1)
+        return self.receive("hello", host="h", python="3.8.1", platform="Linux", user="op", pid=1)
 
     def processes(self, *rows: Mapping[str, Any]) -> list[Event]:
         base = {"pid": 7, "start": "b:1", "socket_path": "/s", "api_version": 8, "alive": True,
                 "channel": "ok", "waiting_since": None}  # fmt: skip
-        return self.hear("processes", [{**base, **row} for row in rows])
+        return self.receive("processes", [{**base, **row} for row in rows])
 
     def steer(self, focus: TaskKey | None = None) -> list[Frame]:
         frames = list(self.observer.frames(self.fleet, focus, self.now))
@@ -85,11 +87,11 @@ class Watched:
 
     def answer(self, sign: str, body: object, **head: Any) -> list[Event]:
         place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
-        return self.hear("answer", body, **place, **{"status": 200, "took": 0.01, **head})
+        return self.receive("answer", body, **place, **{"status": 200, "took": 0.01, **head})
 
     def trouble(self, sign: str, error: str) -> list[Event]:
         place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
-        return self.hear("trouble", **place, error=error)
+        return self.receive("trouble", **place, error=error)
 
     def samples(self, *rows: tuple[int, str], sign: str = "s/", **more: Any) -> list[Event]:
         envelope = {
@@ -103,7 +105,7 @@ class Watched:
 
 @pytest.fixture
 def watched() -> Watched:
-    """With one process and one running task, looked at."""
+    """With one process and one running task, polled."""
     found = Watched()
     found.hello()
     found.processes({})
@@ -123,21 +125,23 @@ def states(events: list[Event]) -> list[ProcessState]:
 def test_a_changed_link_is_reported_at_once_and_its_frames_once_in_three() -> None:
     observer = Observer(H1, WatchConfig())
     change = LinkChanged(at=NOW, machine=H1, state=LinkState.UP)
-    assert observer.hear(change, NOW) == (change,)
-    heard = [
+    assert observer.events_of(change, NOW) == (change,)
+    received = [
         event
         for tenth in range(91)
-        for event in observer.hear(Frame("beat", {"at": NOW}), NOW + tenth / 10)
+        for event in observer.events_of(Frame("beat", {"at": NOW}), NOW + tenth / 10)
     ]
-    assert 2 <= len(heard) <= 3
-    assert all(isinstance(event, LinkHeard) for event in heard)
+    assert 2 <= len(received) <= 3
+    assert all(isinstance(event, LinkHeard) for event in received)
 
 
 def test_a_probe_that_says_hello_is_reported_with_its_clock() -> None:
     watched = Watched()
     frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4, "read_only": True})
     (event,) = [
-        event for event in watched.observer.hear(frame, NOW) if isinstance(event, ProbeAnswered)
+        event
+        for event in watched.observer.events_of(frame, NOW)
+        if isinstance(event, ProbeAnswered)
     ]
     assert event.probe.clock_offset == 90.0
     assert event.probe.read_only
@@ -155,10 +159,10 @@ def test_a_new_probe_gets_everything_again(watched: Watched) -> None:
 
 def test_facts_are_read_and_unreadable_ones_change_nothing() -> None:
     watched = Watched()
-    (event,) = watched.hear("facts", {"at": NOW, "cpus": 8, "load": [1, 2, 3], "brand_new": 1})
+    (event,) = watched.receive("facts", {"at": NOW, "cpus": 8, "load": [1, 2, 3], "brand_new": 1})
     assert isinstance(event, MachineRead)
     assert event.facts.cpus == 8
-    assert watched.hear("facts", b"<html>") == []
+    assert watched.receive("facts", b"<html>") == []
 
 
 # -- processes
@@ -184,11 +188,11 @@ def test_silence_is_busy_and_then_starved_and_an_answer_ends_it(watched: Watched
     assert states(watched.processes({"channel": "waiting", "waiting_since": asked})) == [
         ProcessState.LIVE
     ]
-    told = list[ProcessState]()
+    seen = list[ProcessState]()
     for _ in range(12):
         watched.now += 1.0
-        told += states(watched.hear("beat"))
-    assert told == [ProcessState.BUSY, ProcessState.STARVED]
+        seen += states(watched.receive("beat"))
+    assert seen == [ProcessState.BUSY, ProcessState.STARVED]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 
@@ -196,7 +200,7 @@ def test_a_living_process_without_its_server_is_headless_after_a_moment(watched:
     watched.processes({"channel": "refused"})
     assert watched.fleet.processes[KEY].state is ProcessState.LIVE
     watched.now += 6.0
-    assert states(watched.hear("beat")) == [ProcessState.HEADLESS]
+    assert states(watched.receive("beat")) == [ProcessState.HEADLESS]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 
@@ -209,7 +213,7 @@ def test_a_process_ends_once(watched: Watched) -> None:
     assert watched.set == {}
 
 
-def test_one_that_ended_while_nobody_looked_is_gone(watched: Watched) -> None:
+def test_one_that_ended_while_nobody_watched_is_gone(watched: Watched) -> None:
     watched.hello()
     assert [type(event) for event in watched.processes()] == [ProcessGone]
 
@@ -224,7 +228,31 @@ def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_rep
     assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
 
 
-def test_one_that_came_and_went_between_two_looks_is_reported(watched: Watched) -> None:
+def test_one_that_nobody_saw_end_was_last_seen_with_the_last_frame_of_the_former_probe(
+    watched: Watched,
+) -> None:
+    left_at = watched.now
+    watched.now += 3_600
+    watched.hello()
+    [gone] = watched.processes()
+    assert isinstance(gone, ProcessGone)
+    assert gone.last_seen_at == left_at
+
+
+def test_an_eval_that_died_unseen_is_reported_once_by_each_probe_unless_that_is_long_ago(
+    watched: Watched,
+) -> None:
+    dead = {"pid": 9, "start": "files-1", "alive": False, "channel": "dead", "logs": ["/l/a.eval"]}
+    rows = ({**dead, "ended_at": watched.now - 60}, {**dead, "pid": 8, "ended_at": 5.0})
+    [found] = watched.processes({}, *rows)
+    assert isinstance(found, DeadEvalFound)
+    assert (found.process.pid, found.logs) == (9, ("/l/a.eval",))
+    assert watched.processes({}, *rows) == []
+    watched.hello()
+    assert [type(event) for event in watched.processes({}, *rows)] == [DeadEvalFound]
+
+
+def test_one_that_came_and_went_between_two_polls_is_reported(watched: Watched) -> None:
     events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
 
@@ -314,7 +342,7 @@ def test_a_running_list_that_is_focused_adds_to_what_is_known(watched: Watched) 
         watched.name_of("r/")
 
 
-def test_a_new_attempt_is_looked_at_instead_of_the_old_one(watched: Watched) -> None:
+def test_a_new_attempt_is_polled_instead_of_the_old_one(watched: Watched) -> None:
     watched.answer("tasks", [{**ROW, "eval_id": "e2", "attempts": 2}])
     frames = watched.steer()
     assert {frame.kind for frame in frames} == {"watch", "unwatch"}
@@ -324,9 +352,9 @@ def test_a_new_attempt_is_looked_at_instead_of_the_old_one(watched: Watched) -> 
     assert (event.eval_id, event.whole) == ("e2", True)
 
 
-def test_an_answer_to_a_look_that_was_ended_says_nothing(watched: Watched) -> None:
+def test_an_answer_to_a_poll_that_was_ended_says_nothing(watched: Watched) -> None:
     place = {"pid": 7, "start": "b:1", "name": "s/old", "status": 200}
-    assert watched.hear("answer", {"samples": []}, **place) == []
+    assert watched.receive("answer", {"samples": []}, **place) == []
 
 
 def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
@@ -335,6 +363,22 @@ def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
     )
     assert isinstance(event, SamplesSeen)
     assert event.counts.running == 1
+
+
+def test_operations_of_a_trace_are_reported_and_bad_rows_left_out(watched: Watched) -> None:
+    row = {"action": "Subprocess", "what": "docker exec", "words": "ls", "since": NOW, "count": 2}
+    good = {**row, "task": "t", "sample_id": "s1", "epoch": 1}
+    bad: list[object] = [3, {}, {**row, "since": "x"}, {**row, "what": ""}]
+    place = {"pid": 7, "start": "b:1"}
+    (event,) = watched.receive(
+        "doing", [good, {**row, "sample_id": True, "epoch": 1}, *bad], **place
+    )
+    assert isinstance(event, OperationsSeen)
+    assert [(each.what, each.sample, each.count) for each in event.operations] == [
+        ("docker exec", ("s1", 1), 2), ("docker exec", None, 2),
+    ]  # fmt: skip
+    assert watched.receive("doing", {"no": "list"}, **place) == []
+    assert watched.receive("doing", [], pid=8, start="b:1") == []
 
 
 def test_a_running_score_is_reported_and_its_lack_is_not_a_failure(watched: Watched) -> None:
@@ -364,13 +408,13 @@ def test_a_channel_that_is_not_there_is_the_processs_state_and_no_failed_read(
     assert watched.trouble("tasks", "refused") == []
 
 
-def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
+def test_polls_without_a_change_keep_rows_fresh(watched: Watched) -> None:
     watched.samples((1, "running"), counts={"running": 1})
     watched.now += 5
-    looks = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
-    others = [[7, "b:1", "unknown", 1, 1], "no look", [1]]
+    polls = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
+    others = [[7, "b:1", "unknown", 1, 1], "no poll", [1]]
     others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
-    (event,) = watched.hear("beat", looks=[*others, *looks])
+    (event,) = watched.receive("beat", polls=[*others, *polls])
     assert isinstance(event, ReadsUnchanged)
     task = watched.fleet.tasks[TASK]
     assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)
@@ -381,7 +425,7 @@ def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
 
 
 HEADS = st.dictionaries(
-    st.sampled_from(["at", "pid", "start", "name", "status", "looks", "error", "took", "as_of"]),
+    st.sampled_from(["at", "pid", "start", "name", "status", "polls", "error", "took", "as_of"]),
     st.none() | st.integers(-1, 300) | st.floats() | st.text(max_size=5) | st.booleans()
     | st.sampled_from(["tasks", "b:1", 7, 200]) | st.lists(st.lists(st.integers() | st.text())),
 )  # fmt: skip
@@ -394,7 +438,7 @@ def test_a_clock_that_was_set_is_noticed_by_two_beats_and_a_late_beat_is_not() -
     def beat(offset: float) -> list[float]:
         watched.now += 5.0
         beat_at = Frame("beat", {"at": watched.now + offset})
-        events = watched.observer.hear(beat_at, watched.now)
+        events = watched.observer.events_of(beat_at, watched.now)
         return [event.offset for event in events if isinstance(event, ClockMoved)]
 
     assert beat(0.3) == beat(-40.0) == beat(0.1) == []  # one came late
@@ -421,5 +465,5 @@ def test_no_frame_breaks_the_observer(heads: list[tuple[str, dict[str, Any], byt
     watched.processes({})
     watched.steer()
     for kind, head, body in heads:
-        watched.hear(kind, body, **{"at": NOW, **head})
+        watched.receive(kind, body, **{"at": NOW, **head})
         watched.steer()

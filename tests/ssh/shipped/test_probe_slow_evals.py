@@ -54,9 +54,9 @@ def watch(probe: DirectProbe, fake: FakeEval, path: str = "/tasks", **head: Any)
 
 def state_file(folder: Path) -> Path:
     """Return the one state file; it is private."""
-    looks = folder / "home" / ".evalroom" / "looks"
-    found = wait_until(lambda: list(looks.iterdir()) if looks.exists() else [], "the state file")
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (looks, found[0])] == [0o700, 0o600]
+    polls = folder / "home" / ".evalroom" / "polls"
+    found = wait_until(lambda: list(polls.iterdir()) if polls.exists() else [], "the state file")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (polls, found[0])] == [0o700, 0o600]
     return found[0]
 
 
@@ -80,8 +80,10 @@ def test_the_next_probe_knows_the_costs_that_one_measured(tmp_path: Path) -> Non
     with slow_eval(tmp_path, lambda _: 2.1) as fake:
         with probe_at(tmp_path) as probe:
             watch(probe, fake)
-            probe.until(lambda: len(fake.asked) == 2)  # the second look tells that it is the cost
-            probe.until(lambda: probe.looks("tasks"))
+            probe.until(
+                lambda: len(fake.asked) == 2
+            )  # the second poll shows that the read itself is slow
+            probe.until(lambda: probe.polls("tasks"))
         assert str(fake.pid) in state_file(tmp_path).name
         with probe_at(tmp_path) as probe:
             place = watch(probe, fake)
@@ -89,7 +91,7 @@ def test_the_next_probe_knows_the_costs_that_one_measured(tmp_path: Path) -> Non
             assert trouble == "not read now: its reads take 2 s; the next one is in 1 min"
             assert len(fake.asked) == 2
             assert probe.reply(probe.ask("get", **place, path="/tasks")).head["status"] == 200
-            probe.send("look", **place)  # a key asks at once
+            probe.send("poll", **place)  # a key asks at once
             assert probe.first("answer").head["status"] == 200
             assert len(fake.asked) == 4
             assert fake.most_in_flight == 1
@@ -123,7 +125,9 @@ def test_a_request_of_a_killed_probe_counts_until_its_connection_has_ended(tmp_p
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.3, pytest.param(2.0, marks=pytest.mark.slow)])
-def test_a_slow_eval_rests_between_looks_as_long_as_they_cost(delay: float, tmp_path: Path) -> None:
+def test_the_pause_between_polls_of_a_slow_eval_grows_with_their_cost(
+    delay: float, tmp_path: Path
+) -> None:
     with slow_eval(tmp_path, lambda _: delay) as fake, probe_at(tmp_path) as probe:
         watch(probe, fake)
         wanted = 4 if delay < 0.2 else 2
@@ -162,9 +166,9 @@ def test_the_state_goes_with_its_process(tmp_path: Path) -> None:
 
 
 def test_states_that_nobody_wrote_for_days_are_removed(tmp_path: Path) -> None:
-    looks = tmp_path / "home" / ".evalroom" / "looks"
-    looks.mkdir(parents=True, mode=0o700)
-    old, new = looks / "1-old", looks / "2-new"
+    polls = tmp_path / "home" / ".evalroom" / "polls"
+    polls.mkdir(parents=True, mode=0o700)
+    old, new = polls / "1-old", polls / "2-new"
     for each in (old, new):
         each.write_text("")
     os.utime(old, (1, 1))

@@ -1,7 +1,8 @@
-"""How much of an eval's time reads may cost: the rests, by a clock of the test."""
+"""How much of an eval's time reads may cost: the pauses, on a clock of the test."""
 # pyright: standard
 # The shipped programs have no types.
 
+import os
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssh.shipped.common.proc import age_of, start_mark
 from ssh.shipped.probe.read_costs import (
     LONGEST_PAUSE_S,
     MAX_KINDS,
@@ -19,6 +21,7 @@ from ssh.shipped.probe.read_costs import (
     ReadCosts,
     read_kind,
 )
+from ssh.shipped.probe.turns import STARTING_S, Turns
 
 HOUR_S = 3600.0
 SLOW_S = LONGEST_PAUSE_S / SLOW_FACTOR
@@ -30,18 +33,18 @@ class Clockwork:
     """A probe that polls one eval, on a clock of its own.
 
     Attributes:
-        looks: (kind, when it began, how long it took) of every read.
+        polls: (kind, when it began, how long it took) of every read.
     """
 
     def __init__(self, costs: ReadCosts | None = None, now: float = 1000.0) -> None:
         self.costs = costs or ReadCosts()
         self.began = self.now = now
-        self.looks: list[tuple[str, float, float]] = []
+        self.polls: list[tuple[str, float, float]] = []
 
     def run(
         self, every: Mapping[str, float], takes: Callable[[str, int], float], seconds: float
     ) -> None:
-        """Poll these kinds with these periods; `takes` gives the duration of the nth look."""
+        """Poll these kinds with these periods; `takes` gives the duration of the nth poll."""
         end, due = self.now + seconds, dict.fromkeys(every, 0.0)
         while True:
             starts = {kind: max(due[kind], self.costs.due(kind), self.now) for kind in every}
@@ -49,8 +52,8 @@ class Clockwork:
             if starts[kind] >= end:
                 self.now = end
                 return
-            took = takes(kind, len(self.looks))
-            self.looks.append((kind, starts[kind], took))
+            took = takes(kind, len(self.polls))
+            self.polls.append((kind, starts[kind], took))
             due[kind] = starts[kind] + every[kind]
             self.now = starts[kind] + took
             self.costs.answered(kind, took, self.now)
@@ -58,7 +61,7 @@ class Clockwork:
     @property
     def share(self) -> float:
         """The share of the time in which a read was in flight."""
-        return sum(took for _, _, took in self.looks) / (self.now - self.began)
+        return sum(took for _, _, took in self.polls) / (self.now - self.began)
 
 
 def steady(seconds: float) -> Callable[[str, int], float]:
@@ -74,16 +77,16 @@ def test_a_steady_delay_costs_an_eval_its_share_and_no_more(delay: float) -> Non
     elif delay <= SLOW_S:
         assert polled.share < 0.05
     else:
-        rested = [after[1] - one[1] - one[2] for one, after in pairwise(polled.looks)]
-        assert all(each >= LONGEST_PAUSE_S for each in rested[3:])
-        assert len(polled.looks) <= hours * HOUR_S / (LONGEST_PAUSE_S + delay) + 3
+        pauses = [after[1] - one[1] - one[2] for one, after in pairwise(polled.polls)]
+        assert all(each >= LONGEST_PAUSE_S for each in pauses[3:])
+        assert len(polled.polls) <= hours * HOUR_S / (LONGEST_PAUSE_S + delay) + 3
 
 
 @pytest.mark.parametrize("delay", DELAYS)
-def test_at_least_one_look_is_made_in_the_longest_rest(delay: float) -> None:
+def test_at_least_one_poll_is_made_in_the_longest_pause(delay: float) -> None:
     polled = Clockwork()
     polled.run({"tasks": 1.0}, steady(delay), 5 * HOUR_S)
-    starts = [began for _, began, _ in polled.looks]
+    starts = [began for _, began, _ in polled.polls]
     gaps = [after - before for before, after in pairwise(starts)]
     assert max(gaps) <= LONGEST_PAUSE_S + delay
 
@@ -103,8 +106,8 @@ def test_any_mix_of_quick_reads_stays_under_its_share(
         return float(min(QUICK_S, takes[kind] * noise[nth % len(noise)]))
 
     polled.run(dict.fromkeys(takes, 1.0), took, HOUR_S)
-    ahead = 0.25 + max(took for _, _, took in polled.looks)
-    assert sum(took for _, _, took in polled.looks) < 0.01 * HOUR_S + ahead
+    ahead = 0.25 + max(took for _, _, took in polled.polls)
+    assert sum(took for _, _, took in polled.polls) < 0.01 * HOUR_S + ahead
 
 
 @given(
@@ -115,10 +118,10 @@ def test_any_mix_of_quick_reads_stays_under_its_share(
 def test_any_mix_of_quick_and_slow_reads_stays_under_both_shares(takes: dict[str, float]) -> None:
     polled = Clockwork()
     polled.run(dict.fromkeys(takes, 1.0), lambda kind, _: takes[kind], 6 * HOUR_S)
-    quick = sum(took for _, _, took in polled.looks if took <= QUICK_S)
-    slow = sum(took for _, _, took in polled.looks if QUICK_S < took <= SLOW_S)
-    slowest = [took for _, _, took in polled.looks if took > SLOW_S]
-    # Two looks of each kind tell what it costs.
+    quick = sum(took for _, _, took in polled.polls if took <= QUICK_S)
+    slow = sum(took for _, _, took in polled.polls if QUICK_S < took <= SLOW_S)
+    slowest = [took for _, _, took in polled.polls if took > SLOW_S]
+    # Two polls of each kind tell what it costs.
     tried = 2 * sum(each for each in takes.values() if each > QUICK_S)
     assert quick < 0.01 * 6 * HOUR_S + 0.25 + QUICK_S
     assert slow < 0.05 * 6 * HOUR_S + tried
@@ -128,22 +131,62 @@ def test_any_mix_of_quick_and_slow_reads_stays_under_both_shares(takes: dict[str
 def test_one_slow_answer_among_quick_ones_is_a_busy_eval_and_not_a_cost() -> None:
     polled = Clockwork()
     polled.run({"tasks": 1.0}, lambda _, nth: 20.0 if nth == 30 else 0.005, 300.0)
-    slow = next(at for at, look in enumerate(polled.looks) if look[2] == 20.0)
-    began = polled.looks[slow][1]
-    assert polled.looks[slow + 1][1] - began - 20.0 <= 20.0
-    assert polled.looks[slow + 2][1] - polled.looks[slow + 1][1] == pytest.approx(1.0)
+    slow = next(at for at, poll in enumerate(polled.polls) if poll[2] == 20.0)
+    began = polled.polls[slow][1]
+    assert polled.polls[slow + 1][1] - began - 20.0 <= 20.0
+    assert polled.polls[slow + 2][1] - polled.polls[slow + 1][1] == pytest.approx(1.0)
 
 
-def test_a_first_slow_answer_is_tried_again_soon_and_paid_for_if_it_was_the_cost() -> None:
+def test_the_first_slow_answer_of_a_starting_eval_is_tried_again_soon() -> None:
     costs = ReadCosts()
-    costs.answered("tasks", 10.0, 110.0)
+    costs.answered("tasks", 10.0, 110.0, is_starting=True)
     assert costs.due("tasks") == 120.0
+    assert costs.due("samples", is_first=True) < 110.0
     costs.answered("tasks", 0.005, 120.005)
     assert costs.due("tasks") < 121.0
     costs = ReadCosts()
-    costs.answered("tasks", 10.0, 110.0)
-    costs.answered("tasks", 10.0, 130.0)
+    costs.answered("tasks", 10.0, 110.0, is_starting=True)
+    costs.answered("tasks", 10.0, 130.0)  # it was the cost: both are paid for
     assert costs.due("tasks") == 130.0 + 2 * 10.0 * 20.0 - 10.0
+
+
+@pytest.mark.parametrize("delay", [2.1, 5.0, 20.0, 60.0, 90.0])
+def test_the_share_of_slow_answers_holds_from_the_first_one_on(delay: float) -> None:
+    polled = Clockwork()
+    polled.run({"tasks": 1.0, "samples": 1.0, "score": 60.0}, steady(delay), 3 * HOUR_S)
+    for nth, (_, began, _) in enumerate(polled.polls[1:], 1):
+        assert nth * delay < 0.05 * (began - polled.began)
+
+
+def test_a_slow_first_answer_is_the_cost_for_the_longest_pause_at_most() -> None:
+    costs = ReadCosts()
+    costs.answered("tasks", 95.0, 195.0)
+    assert costs.due("tasks") == costs.due("samples", is_first=True) == 195.0 + LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.5, 2.0])
+def test_a_first_answer_that_is_quick_waits_its_slow_share_until_it_is_confirmed(
+    delay: float,
+) -> None:
+    polled = Clockwork()
+    polled.run({"tasks": 1.0}, steady(delay), HOUR_S)
+    pauses = [after[1] - one[1] - one[2] for one, after in pairwise(polled.polls)]
+    assert pauses[0] == pytest.approx(max(3.0, SLOW_FACTOR * delay))
+    assert all(each >= 100.0 * delay for each in pauses[1:])
+
+
+def test_the_age_of_an_eval_says_whether_it_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = start_mark(os.getpid())
+    age = age_of(mark)
+    assert age is not None
+    assert 0.0 < age < HOUR_S * 24
+    assert age_of("") is None
+    turns = Turns(os.getpid(), mark)
+    monkeypatch.setattr("ssh.shipped.probe.turns.age_of", lambda _: 2.0 * STARTING_S)
+    turns.count("early", 1.5 * STARTING_S, 100.0)  # the eval started half that time before
+    turns.count("late", 0.5 * STARTING_S, 100.0)
+    assert turns.costs.kinds["early"].doubted
+    assert not turns.costs.kinds["late"].doubted
 
 
 def test_a_cheap_read_says_nothing_about_an_expensive_one() -> None:
@@ -153,9 +196,9 @@ def test_a_cheap_read_says_nothing_about_an_expensive_one() -> None:
         lambda kind, _: 0.002 if kind == "tasks" else 30.0,
         6 * HOUR_S,
     )
-    of_samples = sum(took for kind, _, took in polled.looks if kind == "samples")
+    of_samples = sum(took for kind, _, took in polled.polls if kind == "samples")
     assert of_samples / (6 * HOUR_S) < 0.05
-    assert len(polled.looks) > 20_000  # the tasks are read as often as before
+    assert len(polled.polls) > 20_000  # the tasks are read as often as before
 
 
 def test_an_expensive_first_read_of_a_new_task_waits_where_reads_of_its_shape_are_slow() -> None:
@@ -168,7 +211,7 @@ def test_an_expensive_first_read_of_a_new_task_waits_where_reads_of_its_shape_ar
     assert costs.usual(read_kind("GET", "/tasks")) == 95.0
 
 
-def test_the_first_read_of_a_new_probe_rests_only_where_reads_are_slow() -> None:
+def test_the_first_read_of_a_new_probe_waits_only_where_reads_are_slow() -> None:
     costs = ReadCosts()
     for at in (100.0, 200.0, 300.0):
         costs.answered("quick", 0.5, at)
@@ -207,7 +250,7 @@ def test_a_damaged_file_tells_nothing(value: Any) -> None:
 
 
 @pytest.mark.parametrize("far", [1e300, float("inf"), float("nan")])
-def test_no_file_makes_an_eval_rest_longer_than_the_longest_rest(far: float) -> None:
+def test_no_file_makes_a_pause_longer_than_the_longest_one(far: float) -> None:
     value = {"kinds": {"a": [[1.0], far, far, 1.0]}, "quick": far, "slow": far}
     costs = ReadCosts.from_dict(value, 100.0)
     assert costs.due("a") <= 100.0 + LONGEST_PAUSE_S

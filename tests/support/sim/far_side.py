@@ -59,7 +59,7 @@ class FarSide:
     clocks: frozenset[str] = frozenset()
     evals: dict[int, SimEval] = field(default_factory=dict[int, SimEval])
     watches: dict[tuple[int, str], Watch] = field(default_factory=dict[tuple[int, str], Watch])
-    looks: list[list[Any]] = field(default_factory=list[list[Any]])
+    polls: list[list[Any]] = field(default_factory=list[list[Any]])
     _due: list[tuple[float, int, Watch]] = field(default_factory=list[tuple[float, int, Watch]])
     _turn: itertools.count[int] = field(default_factory=itertools.count)
     _changes: itertools.count[int] = field(default_factory=itertools.count)
@@ -97,7 +97,7 @@ class FarSide:
             Frame("facts", {"at": now, "id": None}, json.dumps(_facts(self.name, now)).encode()),
         ]
 
-    def hear(self, frame: Frame, now: float) -> list[Frame]:
+    def answers_to(self, frame: Frame, now: float) -> list[Frame]:
         """Take one frame of the desk's; return what is answered at once."""
         head = frame.head
         match frame.kind:
@@ -124,13 +124,13 @@ class FarSide:
             due, _, watch = heapq.heappop(self._due)
             if not watch.alive:
                 continue
-            out += self._look(watch, now)
+            out += self._poll(watch, now)
             again = max(due + watch.every, now)
             heapq.heappush(self._due, (again, next(self._turn), watch))
         if now >= self._next_beat:
-            self._next_beat = now + (1.0 if self.looks else 5.0)
-            out.append(Frame("beat", {"at": now, "looks": self.looks}))
-            self.looks = []
+            self._next_beat = now + (1.0 if self.polls else 5.0)
+            out.append(Frame("beat", {"at": now, "polls": self.polls}))
+            self.polls = []
         return out
 
     def _watch(self, head: Any, now: float) -> None:
@@ -147,7 +147,7 @@ class FarSide:
         self.watches[key] = watch
         heapq.heappush(self._due, (now, next(self._turn), watch))
 
-    def _look(self, watch: Watch, now: float) -> list[Frame]:
+    def _poll(self, watch: Watch, now: float) -> list[Frame]:
         path = watch.path
         if "{as_of}" in path:
             known = watch.as_of
@@ -169,7 +169,7 @@ class FarSide:
         watch.as_of = _as_of(parsed)
         essence = json.dumps(_without(parsed, self.clocks)).encode()
         if essence == watch.sent:
-            self.looks.append(place)
+            self.polls.append(place)
             return []
         watch.sent = essence
         return [Frame("answer", {**head, "status": 200}, body)]
@@ -179,8 +179,8 @@ class FarSide:
         if watch.sent == error:
             return []
         watch.sent = error
-        told = {name: head[name] for name in ("pid", "start", "name", "at")}
-        return [Frame("trouble", {**told, "error": "http 404", "status": 404}, error)]
+        place = {name: head[name] for name in ("pid", "start", "name", "at")}
+        return [Frame("trouble", {**place, "error": "http 404", "status": 404}, error)]
 
     def _change(self, now: float) -> None:
         step = 1.0 / self.settings.changing if self.settings.changing else float("inf")
@@ -273,7 +273,7 @@ async def serve(path: str, settings: Settings) -> None:
                 now = time.time() + settings.offset
                 for frame in splitter.feed(data or b""):
                     started = True
-                    writer.writelines(encode(f) for f in side.hear(frame, now))
+                    writer.writelines(encode(f) for f in side.answers_to(frame, now))
                 if started:
                     writer.writelines(encode(f) for f in side.tick(now))
                     await writer.drain()

@@ -18,8 +18,8 @@ from core.launch.run.run_record import new_run
 from core.launch.run.run_starter import RunStarter
 from core.model.job import Job
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW
-from tests.support.rooms import busy_fleet
 from tests.support.runs import run
 from tests.support.specs import plan, spec
 
@@ -72,10 +72,10 @@ async def started(answers: Mapping[str, Any]) -> Run:
         return ProvisionedRun()
 
     made = plan(spec())
-    look: Any = answers["look"]
-    if not isinstance(look, EvalroomError):
-        look = {"runs": [{**row, "run": made.run} for row in look["runs"]]}
-    there: Any = There({**answers, "look": look})
+    poll: Any = answers["poll"]
+    if not isinstance(poll, EvalroomError):
+        poll = {"runs": [{**row, "run": made.run} for row in poll["runs"]]}
+    there: Any = There({**answers, "poll": poll})
     known = new_run(made, at=NOW, operator="Ada", launch=made.run)
     starter = RunStarter(desk=there, registry=there, provision=provision)
     return await starter.start(made, known, {})
@@ -89,26 +89,26 @@ async def test_a_start_that_says_nothing_readable_runs_if_its_process_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("core.launch.run.run_starter._WATCHED_WAIT_S", 0.01)
-    found = await started({"start": GARBAGE, "look": {"runs": [ALIVE]}})
+    found = await started({"start": GARBAGE, "poll": {"runs": [ALIVE]}})
     assert (found.state, found.pid, found.message) == (RunState.RUNNING, 7, "")
 
 
 async def test_a_start_that_failed_although_its_eval_wrote_logs_is_read_from_them() -> None:
     row = {**ALIVE, "alive": False, "pid": None, "logs": [{"path": "/a.eval"}]}
     failed = {"status": 1, "out": "", "err": "the output of a whole eval"}
-    assert (await started({"start": failed, "look": {"runs": [row]}})).state is RunState.FINISHING
+    assert (await started({"start": failed, "poll": {"runs": [row]}})).state is RunState.FINISHING
 
 
 async def test_a_start_that_failed_and_left_nothing_says_why() -> None:
     failed = {"status": 1, "out": "", "err": "Task named 'nope' not found."}
     row = {**ALIVE, "alive": False, "pid": None}
-    found = await started({"start": failed, "look": {"runs": [row]}})
+    found = await started({"start": failed, "poll": {"runs": [row]}})
     assert (found.state, found.is_over) == (RunState.ERROR, True)
     assert "has no task nope" in found.message
 
 
 async def test_a_start_whose_folder_cannot_be_looked_at_is_not_called_failed() -> None:
-    found = await started({"start": GARBAGE, "look": RequestFailed("the link was lost")})
+    found = await started({"start": GARBAGE, "poll": RequestFailed("the link was lost")})
     assert found.state is RunState.STARTING
     assert "evalroom is checking whether the run started" in found.message
 
@@ -142,7 +142,7 @@ GONE = {
 
 def with_rows(known: Run, **answers: Any) -> Any:
     """A machine on which the process of a run is gone."""
-    return There({"look": {"runs": [{**GONE, "run": known.id}]}, **answers}, known)
+    return There({"poll": {"runs": [{**GONE, "run": known.id}]}, **answers}, known)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ async def test_logs_that_cannot_be_read_are_read_again_when_they_change(
     assert await go_on(61.0, 8) == 0, "nothing changed"
     assert await go_on(61.0, 4) == 1, "ten minutes are over"
     row = {**GONE, "run": known.id, "logs": [{"path": "/a.eval", "size": 9}]}
-    there.answers["look"] = {"runs": [row]}
+    there.answers["poll"] = {"runs": [row]}
     success = {"log": "/a.eval", "header": {"status": "success", "eval": {"task": "t"}}}
     there.answers["logs"] = {"reports": [{"run": known.id, "logs": [success]}]}
     assert await go_on(61.0, 1) == 1, "its log changed"
@@ -251,7 +251,7 @@ async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     there: Any = There(answers)
     await RunPoller(there, there, open_secrets=secrets, delay_discovery=False).poll_once()
     assert there.runs[name].state is RunState.SUCCESS
-    # If the logs can't be read now, the run is told as its folder shows it.
+    # If the logs can't be read now, the run is reported as its folder shows it.
     unread: Any = There({**answers, "logs": RequestFailed("lost")})
     await RunPoller(unread, unread, open_secrets=secrets, delay_discovery=False).poll_once()
     assert unread.runs[name].state is RunState.FINISHING

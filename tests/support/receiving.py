@@ -1,4 +1,4 @@
-"""Runs a connection in a test and waits for what it says."""
+"""Runs a connection in a test and waits for its events."""
 
 import asyncio
 import json
@@ -9,32 +9,32 @@ from typing import Any
 from core.events import LinkChanged
 from core.frames import Frame
 from core.model.machine import LinkState
-from core.ports import Heard, MachineConnection
+from core.ports import MachineConnection, Received
 from tests.support.waiting import until
 
 
-class Hearing:
-    """All that a connection said, in order."""
+class Receiver:
+    """All that a connection received, in order."""
 
     def __init__(self, connection: MachineConnection) -> None:
         self.connection = connection
-        self.heard: list[Heard] = []
+        self.received: list[Received] = []
 
-    def hear(self, heard: Heard) -> None:
-        """Take one thing."""
-        self.heard.append(heard)
+    def receive(self, received: Received) -> None:
+        """Keep one event of the connection."""
+        self.received.append(received)
 
     async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until `wanted()`."""
-        await until(wanted, "the station tells it", seconds, every=0.01, seen=self._tail)
+        await until(wanted, "the connection received it", seconds, every=0.01, seen=self._tail)
 
     def _tail(self) -> str:
-        return "\n".join(str(heard)[:300] for heard in self.heard[-12:])
+        return "\n".join(str(received)[:300] for received in self.received[-12:])
 
     @property
     def links(self) -> list[LinkChanged]:
         """The link's states, in order."""
-        return [heard for heard in self.heard if isinstance(heard, LinkChanged)]
+        return [received for received in self.received if isinstance(received, LinkChanged)]
 
     @property
     def state(self) -> LinkState | None:
@@ -43,7 +43,11 @@ class Hearing:
 
     def frames(self, kind: str) -> list[Frame]:
         """The frames of a kind, in order."""
-        return [heard for heard in self.heard if isinstance(heard, Frame) and heard.kind == kind]
+        return [
+            received
+            for received in self.received
+            if isinstance(received, Frame) and received.kind == kind
+        ]
 
     def processes(self) -> list[dict[str, Any]]:
         """The newest list of processes."""
@@ -74,10 +78,10 @@ class Hearing:
 
 
 @asynccontextmanager
-async def hearing(connection: MachineConnection) -> AsyncGenerator[Hearing, None]:
+async def receiving(connection: MachineConnection) -> AsyncGenerator[Receiver, None]:
     """Run `connection` for the block."""
-    listener = Hearing(connection)
-    task = asyncio.create_task(connection.run(listener.hear))
+    listener = Receiver(connection)
+    task = asyncio.create_task(connection.run(listener.receive))
     try:
         yield listener
     finally:

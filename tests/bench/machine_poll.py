@@ -1,4 +1,4 @@
-"""One look at a machine against `ssh HOST inspect ctl task list --json`."""
+"""One poll of a machine against `ssh HOST inspect ctl task list --json`."""
 
 import asyncio
 import json
@@ -11,18 +11,18 @@ from pathlib import Path
 from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
-from core.ports import Heard
+from core.ports import Received
 from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
 from tests.support.sshd import Sshd, running
 from tests.support.tree import ROOT
 from tests.support.usage import cpu_seconds
 
-LOOKS = 300
+POLLS = 300
 
 
 def measure(folder: Path, quick: bool) -> list[Result]:
-    """Look at one eval of a hundred samples both ways, over the same sshd."""
+    """Poll one eval of a hundred samples both ways, over the same sshd."""
     words = [
         sys.executable,
         "-m",
@@ -49,8 +49,8 @@ def measure(folder: Path, quick: bool) -> list[Result]:
     return [
         Result(what="`ssh HOST inspect ctl task list --json`: wall", value=their_wall, unit="s"),
         Result(what="the same: CPU of the host", value=their_cpu, unit="s"),
-        Result(what="one look of ours: wall", value=our_wall * 1000, unit="ms"),
-        Result(what="one look of ours: CPU of the host", value=our_cpu * 1000, unit="ms"),
+        Result(what="one poll of ours: wall", value=our_wall * 1000, unit="ms"),
+        Result(what="one poll of ours: CPU of the host", value=our_cpu * 1000, unit="ms"),
         Result(
             what="times less wall time", value=their_wall / our_wall, unit="x", goal=100,
             better="above",
@@ -107,31 +107,31 @@ async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
     listed = asyncio.Event()
     probe = 0
 
-    def hear(heard: Heard) -> None:
+    def receive(received: Received) -> None:
         nonlocal probe
-        if isinstance(heard, Frame) and heard.kind == "hello":
-            probe = heard.head["pid"]
-        if isinstance(heard, Frame) and heard.kind == "processes":
-            for process in json.loads(heard.body):
+        if isinstance(received, Frame) and received.kind == "hello":
+            probe = received.head["pid"]
+        if isinstance(received, Frame) and received.kind == "processes":
+            for process in json.loads(received.body):
                 place.update(pid=process["pid"], start=process["start"])
                 listed.set()
 
-    running_connection = asyncio.create_task(connection.run(hear))
+    running_connection = asyncio.create_task(connection.run(receive))
     try:
         async with asyncio.timeout(20):
             await listed.wait()
-        look = Frame("get", {**place, "path": "/tasks"})
-        await connection.request(look, deadline=5)
+        poll = Frame("get", {**place, "path": "/tasks"})
+        await connection.request(poll, deadline=5)
         walls: list[float] = []
         cpu = cpu_seconds(probe)
-        for _ in range(LOOKS):
+        for _ in range(POLLS):
             began = time.monotonic()
-            await connection.request(look, deadline=5)
+            await connection.request(poll, deadline=5)
             walls.append(time.monotonic() - began)
         spent = cpu_seconds(probe) - cpu
     finally:
         running_connection.cancel()
         await asyncio.gather(running_connection, return_exceptions=True)
-    # A tick of the kernel's clock is the least that can be told.
+    # A tick of the kernel's clock is the smallest difference that can be measured.
     least = 1 / os.sysconf("SC_CLK_TCK")
-    return percentile(walls, 0.5), max(spent, least) / LOOKS
+    return percentile(walls, 0.5), max(spent, least) / POLLS
