@@ -12,8 +12,9 @@ from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.events import MachineNamed, TimePassed
 from core.ids import MachineName
+from tests.support.busy_fleets import busy_fleet
 from tests.support.clocks import SetClock
-from tests.support.rooms import COLOURS, FakeRoom, busy_fleet
+from tests.support.rooms import COLOURS, FakeRoom
 from tests.support.sim.connection import SimConnection
 from tests.support.sim.far_side import Settings
 from tests.support.waiting import until

@@ -100,8 +100,8 @@ def test_textual_still_has_the_private_classes_that_the_app_uses(module: str, na
 
 def test_the_compositor_still_has_what_is_overridden() -> None:
     for owner, name in (
-        (textual_internals.Compositor, "render_partial_update"),
-        (textual_internals.Compositor, "render_strips"),
+        (textual_internals.OpenCompositor, "render_partial_update"),
+        (textual_internals.OpenCompositor, "render_strips"),
         (textual_internals.ChopsUpdate, "render_segments"),
     ):
         assert callable(getattr(owner, name, None)), f"{owner.__name__} has no {name} any more"

@@ -27,7 +27,7 @@ class SimConnection(FakeConnection):
     @property
     def is_running(self) -> bool:
         """Whether the desk listens to it."""
-        return self._hear is not None
+        return self._receive is not None
 
     def connect(self) -> None:
         """The link comes up, and a new probe says hello."""
@@ -51,5 +51,5 @@ class SimConnection(FakeConnection):
 
     def send(self, frame: Frame) -> bool:
         if self._side is not None:
-            self.say(*self._side.hear(frame, self._clock.now()))
+            self.say(*self._side.answers_to(frame, self._clock.now()))
         return True
