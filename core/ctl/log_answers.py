@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from core.ctl.decode import JsonObject, count, inner, items, objects, text
+from core.ctl.decode import JsonObject, count, inner, items, number, objects, text
 from core.ctl.envelopes import header_metrics, sample_row
 from core.ctl.error_causes import cause_of, grouped
 from core.errors import AnswerMalformed
@@ -81,6 +81,8 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         time_limit=count(row, "time_limit"),
         total_tokens=count(row, "total_tokens"),
         buffer=_buffer(row),
+        last_written_at=number(row, "last_written_at"),
+        run=text(what, "run") or "",
     )
 
 

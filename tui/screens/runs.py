@@ -10,6 +10,7 @@ from core import format as fmt
 from core.act.target_expansion import ActionPlace
 from core.errors import EvalroomError
 from core.fleet import Fleet
+from core.launch.engines.tmux_sessions import display_command
 from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
@@ -252,7 +253,10 @@ class RunsScreen(PanesScreen):
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""
         run = self.run_here
-        if run is None or not run.attach:
+        machine = self.ui.room.fleet.machines.get(run.machine) if run is not None else None
+        is_viewed = machine is not None and machine.read_only
+        words = display_command(run.attach, read_only=is_viewed) if run is not None else ()
+        if run is None or not words:
             self.ui.say(
                 "This run has no terminal to attach to: only the tmux engine provides one.",
                 "warning",
@@ -260,7 +264,7 @@ class RunsScreen(PanesScreen):
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)
         else:
-            line = " ".join(plain_word(word) for word in run.attach)
+            line = " ".join(plain_word(word) for word in words)
             self.ui.copy(shown(line), "command")
 
 
