@@ -84,7 +84,7 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         yield span_of(" on production", "warning")
 
 
-def _spread(machines: Mapping[str, int]) -> str:
+def _spread(machines: Mapping[MachineName, int]) -> str:
     """Return how many runs each machine gets: `on h1, h2` or `3 on h1, 1 on h2`."""
     if set(machines.values()) == {1}:
         return f"on {', '.join(machines)}"
