@@ -44,12 +44,10 @@ class _Lane:
 
     machine: MachineName
     connection: MachineConnection
-    frames: deque[tuple[Received, float]] = field(
-        default_factory=lambda: deque[tuple[Received, float]]()
-    )
+    frames: deque[tuple[Received, float]] = field(default_factory=deque[tuple[Received, float]])
     size: int = 0
     """Bytes of `frames`."""
-    events: deque[Event] = field(default_factory=lambda: deque[Event]())
+    events: deque[Event] = field(default_factory=deque[Event])
     decoding: asyncio.Task[None] | None = None
     is_held: bool = False
     credit: float = BURST_S

@@ -9,6 +9,7 @@ from typing import assert_never
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -18,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -34,13 +36,14 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
+from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.limits import with_left_out, with_room_for_process, with_samples
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
-    end_process,
+    dismiss,
     is_watched_inside,
     see_process,
     see_tasks,
@@ -100,6 +103,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return with_left_out(fleet, name, with_fields(known, processes=left_out))
         case ProcessGone():
             return end_process(fleet, event)
+        case DeadEvalFound():
+            return find_dead(fleet, event)
         case TasksSeen():
             return see_tasks(fleet, event)
         case SamplesSeen():
@@ -112,10 +117,18 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
             return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
+        case OperationsSeen():
+            process = fleet.processes.get(event.process)
+            known = process and with_fields(process, operations=event.operations)
+            return _with_process(fleet, at, known)
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            return with_samples(fleet, task, with_header(task, event, gone=gone)) if task else fleet
+            if task is None:
+                return fleet
+            offset = fleet.clock_offset(event.task.machine)
+            header = with_header(task, event, gone=gone, offset=offset)
+            return with_logged_end(with_samples(fleet, task, header), event.task.process)
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -124,7 +137,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             task = fleet.tasks.get(event.task)
             return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
         case Dismissed():
-            return forget(fleet, {event.process})
+            return dismiss(fleet, event.process)
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():
@@ -147,7 +160,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
 def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
     if is_watched_inside(fleet, event.process.machine, event.container):
         return fleet
-    with_room = with_room_for_process(fleet, event)
+    with_room = with_room_for_process(fleet, event.process)
     if with_room is None:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from types import MappingProxyType
 
-from core.events import ProcessSeen, TasksSeen
+from core.events import TasksSeen
 from core.fleet import Fleet
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item
@@ -30,11 +30,11 @@ _MIN_SAMPLES = 20
 """So many samples of a task are kept in any case."""
 
 
-def with_room_for_process(fleet: Fleet, event: ProcessSeen) -> Fleet | None:
-    """Return the fleet with room for the process of `event`; None: there is none."""
-    if event.process in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
+def with_room_for_process(fleet: Fleet, key: ProcessKey) -> Fleet | None:
+    """Return the fleet with room for a process; None: there is none."""
+    if key in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
         return fleet
-    own = _processes_of(fleet, event.process.machine)
+    own = _processes_of(fleet, key.machine)
     if len(own) < MAX_PROCESSES:
         return fleet
     gone = _gone_first(own)[:_FORGOTTEN_AT_ONCE]
@@ -63,6 +63,11 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
             break
         kept.append(row)
     return forget(fleet, leaving), tuple(kept)
+
+
+def room_for_tasks(fleet: Fleet, machine: MachineName) -> int:
+    """Return how many more small task rows of a machine there is room for."""
+    return MAX_TASKS - sum(each.task_units for each in _processes_of(fleet, machine))
 
 
 def task_units(rows: Iterable[TaskRow]) -> int:

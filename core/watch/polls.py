@@ -106,8 +106,8 @@ def polls_for(
             if all(
                 0 < len(name) <= MAX_NAME_LENGTH for name in (task.row.eval_id, task_key.task_id)
             ):
-                resting = task.row.quiesced and not focused
-                pause = max(cadence.samples, PAUSED_INTERVAL_S) if resting else cadence.samples
+                is_paused = task.row.quiesced and not focused
+                pause = max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples
                 polled.append(_PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas))
         yield Poll(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
     if len(polled) > MAX_POLLED_TASKS:

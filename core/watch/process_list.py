@@ -15,7 +15,7 @@ from core.ctl.decode import (
     texts,
 )
 from core.errors import AnswerMalformed
-from core.events import ProcessSeen
+from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
 from core.model.limits import MAX_PROCESSES
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
@@ -30,6 +30,7 @@ HEADLESS_AFTER_S = 5.0
 An eval that ends removes its socket a moment before the process ends.
 """
 
+_MAX_DEAD_LOGS = 50
 MAX_PATH_LENGTH = 4_096
 """Characters of a path or an id; a longer one counts as unknown."""
 MAX_WORDS = 1_000
@@ -99,14 +100,14 @@ class ProcessReport:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReports:
-    """The processes of a `processes` frame; `left_out` more were not read, at least."""
+    """The processes, and the evals that died unseen; `left_out` more were not read, at least."""
 
-    reports: tuple[ProcessReport, ...]
+    reports: tuple[ProcessReport | DeadEvalFound, ...]
     left_out: int = 0
 
 
 def process_reports(machine: MachineName, body: bytes, *, at: float) -> ProcessReports:
-    """Return the processes in the body of a `processes` frame, up to `MAX_PROCESSES`.
+    """Return what the body of a `processes` frame lists, up to `MAX_PROCESSES`.
 
     Args:
         machine: The machine that they run on.
@@ -121,17 +122,25 @@ def process_reports(machine: MachineName, body: bytes, *, at: float) -> ProcessR
     return ProcessReports(tuple(each for each in reports if each is not None), rows.left_out)
 
 
-def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | None:
+def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
+    """Return the process that a row or the head of a frame names; None: it names none."""
+    pid, start = count(row, "pid"), text(row, "start")
+    return None if pid is None or start is None else ProcessKey(machine, pid, start)
+
+
+def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | DeadEvalFound | None:
     try:
         row = parse_object(raw)
     except AnswerMalformed:
         return None
-    pid, start = count(row, "pid"), text(row, "start")
-    if pid is None or start is None:
+    key = process_key(machine, row)
+    if key is None:
         return None
+    if text(row, "channel") == "dead":
+        return _dead(key, row, at=at)
     event = ProcessSeen(
         at=at,
-        process=ProcessKey(machine, pid, start),
+        process=key,
         state=ProcessState.LIVE,
         run_id=_short(row, "run_id"),
         started_at=number(row, "started_at"),
@@ -160,6 +169,22 @@ def _short(row: JsonObject, name: str) -> str | None:
     """Return a text field; None if it is missing, or longer than any path."""
     value = text(row, name)
     return value if value is not None and len(value) <= MAX_PATH_LENGTH else None
+
+
+def _dead(process: ProcessKey, row: JsonObject, *, at: float) -> DeadEvalFound | None:
+    written_at = number(row, "ended_at")
+    logs = tuple(log for log in texts(row, "logs") if len(log) <= MAX_PATH_LENGTH)
+    if written_at is None or not logs:
+        return None
+    return DeadEvalFound(
+        at=at,
+        process=process,
+        logs=logs[:_MAX_DEAD_LOGS],
+        last_written_at=written_at,
+        started_at=number(row, "started_at"),
+        run_id=_short(row, "run_id"),
+        data_dir=_short(row, "data_dir"),
+    )
 
 
 def _unsignalled(row: JsonObject) -> Unsignalled | None:

@@ -190,9 +190,9 @@ def test_each_command_without_a_terminal_does_nothing_and_names_the_option(
         for more in (("--yes",), ("--confirm", "other")):
             wrong = ready.run(*words, *more)
             assert (wrong.status, f"add {how}" in wrong.err) == (4, True)
-    told = ready.run(*words, "--json")
-    assert told.status == 4
-    assert json.loads(told.out)["error"]["advice"] == f"add {how}"
+    printed = ready.run(*words, "--json")
+    assert printed.status == 4
+    assert json.loads(printed.out)["error"]["advice"] == f"add {how}"
     assert not (ready.folder / ".evalroom").exists()
     assert "A_KEY" in ready.run("secrets", "list").out
 

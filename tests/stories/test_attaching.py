@@ -44,11 +44,11 @@ class Place:
         return {**env, "TMUX_TMPDIR": str(self.folder)}
 
     def room(self, way: str = "window") -> list[str]:
-        told = {
+        given = {
             "machine": dict(self.machine), "attach": list(self.attach), "way": way,
             "known_hosts": list(self.known_hosts), "folder": str(self.folder),
         }  # fmt: skip
-        return [sys.executable, "-m", "tests.support.attaching_room", json.dumps(told)]
+        return [sys.executable, "-m", "tests.support.attaching_room", json.dumps(given)]
 
     def beats(self) -> int:
         try:

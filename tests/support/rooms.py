@@ -1,10 +1,9 @@
-"""A room that a test holds in its hand, and fleets worth a picture.
+"""A room that a test holds in its hand.
 
-As a program it opens the real app on such a fleet: `python -m tests.support.rooms KIND`.
+As a program it opens the real app on a fleet of a kind: `python -m tests.support.rooms KIND`.
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -20,43 +19,26 @@ from textual.pilot import Pilot
 from cli.wiring.room import replay_services
 from core.config.model import ScreenConfig
 from core.errors import RequestFailed
-from core.events import Event, SamplesSeen
+from core.events import Event
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.model.finding import Finding
-from core.model.machine import LinkState
-from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
 from core.ports import FleetUpdate, Reply, Room, Show, SignIn
 from core.signal import Signal
 from core.views.changes import only_older
-from tests.support.clocks import LOOKING
+from tests.support.busy_fleets import busy_fleet
+from tests.support.clocks import DIALOG_CLOCK
 from tests.support.fleets import (
-    H1,
-    H2,
     NOW,
-    facts,
-    fleet_after,
-    link,
-    log_read,
-    logged,
-    named,
-    process_gone,
-    process_seen,
-    sample,
-    samples_seen,
-    task_key,
-    task_row,
-    tasks_seen,
 )
+from tests.support.hostile_fleets import hostile_answers, hostile_fleet
 from tests.support.waiting import until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S, GuardedDialog
 from tui.services import RoomServices, Service
 from tui.terminal.textual_internals import lines_of
 
-EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
 """What the terminal of a test can show, whatever the test itself runs in."""
 
@@ -234,203 +216,10 @@ async def answerable(pilot: Pilot[None], words: str = "") -> None:
     await shows(pilot, words)
     dialog = pilot.app.screen
     assert isinstance(dialog, GuardedDialog), screen_text(pilot.app)
-    LOOKING.go_on()
+    DIALOG_CLOCK.advance()
     assert dialog.was_seen
     entered_at = dialog._entered_at  # pyright: ignore[reportPrivateUsage] - an Enter would answer
-    assert LOOKING.monotonic() - entered_at >= REPEAT_S
-
-
-def busy_fleet() -> Fleet:
-    """Return four machines with six tasks: two links in trouble, one task held, some errors."""
-    before = NOW - 4_000
-    events: list[Event] = [named(each) for each in (H1, H2, EU, US)]
-    events += [link(LinkState.UP, each, at=before) for each in (H1, H2, EU, US)]
-    events += [facts(each) for each in (H1, H2, EU)]
-    events += [
-        process_seen(machine, pid, at=NOW - 3_000)
-        for machine, pid in (
-            (H1, 100),
-            (H1, 101),
-            (H2, 200),
-            (H2, 201),
-            (EU, 300),
-            (EU, 301),
-            (US, 400),
-        )
-    ]
-    events.append(link(LinkState.LAGGING, EU, at=NOW - 14, reason="nothing heard"))
-    for ago, done in ((2_400, 10), (1_800, 22), (1_200, 35), (600, 50), (1, 61)):
-        row = task_row("t1", done=done, errored=done // 30, flying=38, total_tokens=done * 80_000)
-        events.append(tasks_seen(row, pid=100, at=NOW - ago))
-    held = task_row(
-        "t2", task="cybench", done=12, flying=0, queued=28, total=40, held=3, paused=("task",)
-    )
-    gpqa = task_row("t3", task="gpqa_diamond", model="openai/gpt-5", done=402, flying=24, total=448)
-    swe = task_row(
-        "t4", task="swe_bench_verified", model="vllm/acme/coder", done=8, errored=1, flying=40,
-        total=500, queued=452, http_retries=61,
-    )  # fmt: skip
-    mle = task_row("t5", task="mle_bench_lite", flying=22, total=22)
-    sums = task_row("t7", task="arithmetic", model="ollama/llama3", done=20, flying=0, total=20)
-    far = task_row(
-        "t6", task="cybench", model="openai/gpt-5", done=19, errored=1, flying=12, total=40
-    )
-    events += [
-        tasks_seen(held, pid=101, at=NOW - 1),
-        tasks_seen(gpqa, machine=H2, pid=200, at=NOW - 2),
-        tasks_seen(swe, machine=H2, pid=201, at=NOW - 2),
-        tasks_seen(mle, machine=EU, pid=300, at=NOW - 14),
-        tasks_seen(sums, machine=EU, pid=301, at=NOW - 240),
-        process_gone(EU, 301, at=NOW - 230),
-        log_read(
-            task=task_key("t7", EU, 301),
-            score=0.95,
-            at=NOW - 220,
-            samples=logged(total=20, completed=20, scored=20),
-        ),
-        tasks_seen(far, machine=US, pid=400, at=NOW - 120),
-        link(LinkState.DOWN, US, at=NOW - 120, reason="Connection timed out", retry_at=NOW + 8),
-        samples_seen(*busy_samples(), task=task_key("t1", H1, 100), at=NOW - 1),
-    ]
-    return replace(fleet_after(*events), findings=busy_findings())
-
-
-def busy_samples() -> list[Sample]:
-    """Return samples of every status, among them one that waits to retry."""
-    bash = ToolCall(id="call_1", function="bash", started_at=NOW - 252)
-    waiting = Activity(type="retry_wait", count=6, started_at=NOW - 20, deadline=NOW + 45)
-    rows = [
-        sample(17, activity=Activity(type="tool", started_at=NOW - 252, calls=(bash,))),
-        sample(44, activity=waiting, last_activity_at=NOW - 20, turn_count=7, total_tokens=31_000),
-    ]
-    rows += [
-        sample(
-            number,
-            total_tokens=12_000 + number * 3_000,
-            turn_count=number % 23,
-            last_activity_at=NOW - number % 31,
-            activity=Activity(type="model", started_at=NOW - number % 31),
-        )
-        for number in range(60, 96)
-    ]
-    rows += [
-        sample(5, status="error", turn_count=31, total_tokens=140_000),
-        sample(6, status="error"),
-    ]
-    rows += [
-        sample(
-            number,
-            status="completed",
-            scores={"includes": "C" if number % 3 else "I"},
-            started_at=NOW - 60 * number - 300,
-            completed_at=NOW - 60 * number,
-        )
-        for number in range(100, 159)
-    ]
-    return rows
-
-
-def busy_findings() -> tuple[Finding, ...]:
-    """Return findings of every tone."""
-    return (
-        Finding(
-            id="a", kind="errors", tone="warning", opened_at=NOW - 60, machine=H1,
-            task=task_key("t1"), text="2 of 100 samples errored (2%)",
-        ),
-        Finding(
-            id="b", kind="link", tone="error", opened_at=NOW - 120, machine=US,
-            text="The link is down: no data from a100-us for 20 s",
-        ),
-        Finding(
-            id="d", kind="finished", tone="good", opened_at=NOW - 900, closed_at=NOW - 900,
-            machine=EU, task=task_key("t7", EU, 301),
-            text="Success: accuracy 0.95 ±0.05, 20 of 20 samples done",
-        ),
-    )  # fmt: skip
-
-
-HOSTILE = (
-    "\x1b]52;c;RVZJTA==\x07\x1b]2;EVILTITLE\x07\x1b[2J\x1b[31mred\x9b31m\x90q\x9c\u202eevil\u200b"
-    "\u2066[/][@click=app.quit]GO[/] [link=http://e]t[/link] \r\n\x00\x7f\U000e0041:bomb: \ud800"
-)
-"""What no terminal must ever be sent: OSC 52, a title, CSI, C1, bidi, markup, a lone surrogate."""
-
-
-def hostile_fleet() -> Fleet:
-    """Return a fleet in which every text of a host is hostile."""
-    evil, key = HOSTILE, task_key("t1")
-    row = task_row(
-        "t1", task=evil, model=evil, solver=evil, log_location=evil, resolving=evil,
-        paused=(evil,), done=3, errored=1, flying=2, total=9,
-    )  # fmt: skip
-    call = ToolCall(id=evil, function=evil, started_at=NOW - 5)
-    rows = [
-        sample(evil, activity=Activity(type=evil, detail=evil, calls=(call,), started_at=NOW - 5)),
-        sample("x" + evil, activity=Activity(type="tool", detail=evil, calls=(call,))),
-        sample(3, status="completed", scores={evil: evil}, limit=evil),
-        sample(4, status=evil, interrupt=evil),
-    ]
-    fleet = fleet_after(
-        named(),
-        link(),
-        facts(host=evil, platform=evil, gpu_error=evil),
-        process_seen(argv=("inspect", "eval", evil), cwd=evil, python=evil, run_id=evil),
-        tasks_seen(row),
-        SamplesSeen(
-            at=NOW,
-            task=key,
-            eval_id="e-t1",
-            as_of=NOW,
-            counts=SampleCounts(running=2, completed=1),
-            rows=tuple(rows),
-            whole=True,
-        ),
-        link(LinkState.DOWN, reason=evil, advice=evil, at=NOW + 1),
-        link(LinkState.UP, at=NOW + 2),
-    )
-    finding = Finding(
-        id="a", kind=evil, tone="error", opened_at=NOW, machine=H1, task=key, text=evil
-    )
-    return replace(fleet, findings=(finding, *fleet.findings))
-
-
-def hostile_answers() -> dict[str, tuple[int, bytes]]:
-    """Return what a hostile process answers about any of its samples."""
-    evil, error = HOSTILE, {"message": HOSTILE, "traceback": HOSTILE}
-    call = {"id": evil, "function": evil, "arguments": {evil: evil}}
-    kinds = ("tool", "model", evil)
-    event = {"uuid": evil, "timestamp": 1.0, "function": evil, "model": evil, "stop_reason": evil}
-    bodies: dict[str, Any] = {
-        "/sample/events": {
-            "events": [
-                {**event, "event": kind, "uuid": kind, "result": evil, "completion": evil}
-                for kind in kinds
-            ],
-            "next": None,
-            "done": True,
-        },
-        "/sample/messages": {
-            "as_of": 1.0,
-            "status": evil,
-            "count": 1,
-            "messages": [{"index": 0, "role": evil, "content": evil, "tool_calls": [call]}],
-        },
-        "/sample/store": {
-            "as_of": 1.0,
-            "status": evil,
-            "count": 1,
-            "store": {evil: {"type": evil, "size": 1, "value": evil}},
-        },
-        "/sample": {
-            "sample_id": 3,
-            "epoch": 1,
-            "status": evil,
-            "error": error,
-            "error_retries": [error],
-            "limit_reason": evil,
-        },
-    }
-    return {f"/evals/e-t1{path}": (200, json.dumps(body).encode()) for path, body in bodies.items()}
+    assert DIALOG_CLOCK.monotonic() - entered_at >= REPEAT_S
 
 
 class _Failing(FakeRoom):

@@ -9,8 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+from tests.support.busy_fleets import busy_fleet
 from tests.support.pictures import svg_of
-from tests.support.rooms import FakeRoom, app_on, busy_fleet
+from tests.support.rooms import FakeRoom, app_on
 
 SIZE = (140, 38)
 

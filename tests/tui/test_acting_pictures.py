@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on
+from tests.support.rooms import FakeRoom, app_on, services_on
 from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 
@@ -52,7 +53,7 @@ def acting_room() -> tuple[ScriptedActing, RoomApp]:
     ],
     ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "",
 )
-async def test_acting_looks(
+async def test_acting(
     picture: Picture, name: str, keys: tuple[str, ...], size: tuple[int, int]
 ) -> None:
     del name

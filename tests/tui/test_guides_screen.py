@@ -1,4 +1,4 @@
-"""Guides on screen, told with keys, on a real eval."""
+"""Guides on screen, with real keys, on a real eval."""
 
 import asyncio
 from collections.abc import AsyncGenerator

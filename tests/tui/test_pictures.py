@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.rooms import FakeRoom, app_on, busy_fleet
+from tests.support.busy_fleets import busy_fleet
+from tests.support.rooms import FakeRoom, app_on
 from tui.app import RoomApp
 
 Picture = Callable[[RoomApp], None]

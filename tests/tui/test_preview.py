@@ -11,18 +11,12 @@ from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
 from core.model.order import OrderState, Outcome
-from tests.support.clocks import LOOKING
+from tests.support.busy_fleets import busy_fleet
+from tests.support.clocks import DIALOG_CLOCK
 from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rooms import (
-    FakeRoom,
-    answerable,
-    app_on,
-    busy_fleet,
-    screen_text,
-    services_on,
-    shows,
-)
+from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
 from tests.support.scripted_acting import ScriptedActing
+from tests.support.waiting import until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
@@ -259,7 +253,7 @@ async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None
         assert "not sent: changed since the preview" in text
         assert "changed since the preview: pause" in text
         assert isinstance(app.screen, PreviewDialog)
-        app.screen.look_first()
+        app.screen.guard_keys()
         await pilot.press("enter")  # not seen long enough
         assert len(acting.carried) == 1
         await answerable(pilot)
@@ -267,6 +261,18 @@ async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None
         await shows(pilot, "5 done")
         assert [step.target for step in acting.carried[1][0].steps] == [other]
         assert "changed since" not in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+@pytest.mark.parametrize("opens", ["p", "question_mark", "colon", "s", "C", "a", "x"])
+async def test_escape_and_ctrl_c_close_every_dialog(opens: str, key: str) -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press(opens)
+        await until(lambda: len(app.screen_stack) == 2, "a dialog is open")
+        await pilot.press(key)
+        await until(lambda: len(app.screen_stack) == 1, "no dialog is open")
+        assert not acting.carried
 
 
 async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:
@@ -400,10 +406,10 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
         await pilot.press("p")
         for _ in range(30):
             await pilot.press("enter")
-            LOOKING.go_on(0.03)
+            DIALOG_CLOCK.advance(0.03)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
-        LOOKING.go_on(REPEAT_S)
+        DIALOG_CLOCK.advance(REPEAT_S)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1

@@ -2,15 +2,8 @@
 
 from textual.pilot import Pilot
 
-from tests.support.rooms import (
-    FakeRoom,
-    answerable,
-    app_on,
-    busy_fleet,
-    screen_text,
-    services_on,
-    shows,
-)
+from tests.support.busy_fleets import busy_fleet
+from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
 from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 

@@ -1,4 +1,4 @@
-"""What an operator does in the room, told with keys."""
+"""What an operator does in the room, with real keys."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from core.ids import MachineName, SampleKey, TaskKey
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
     fleet_after,
@@ -24,7 +25,6 @@ from tests.support.rooms import (
     FakeRoom,
     MemoryStore,
     app_on,
-    busy_fleet,
     screen_lines,
     screen_text,
     services_on,

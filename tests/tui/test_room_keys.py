@@ -6,6 +6,7 @@ from core.events import Dismissed, FindingsAcknowledged, LogUnreadable
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import SignIn
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
     NOW,
@@ -21,13 +22,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.room_panes import WIDE, front, table
-from tests.support.rooms import (
-    FakeRoom,
-    app_on,
-    busy_fleet,
-    screen_text,
-    shows,
-)
+from tests.support.rooms import FakeRoom, app_on, screen_text, shows
 
 
 async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.finding import Finding
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
     NOW,
@@ -17,13 +18,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.room_panes import WIDE, front, table
-from tests.support.rooms import (
-    FakeRoom,
-    app_on,
-    busy_fleet,
-    screen_text,
-    shows,
-)
+from tests.support.rooms import FakeRoom, app_on, screen_text, shows
 
 
 async def test_the_filter_is_typed_live_kept_by_enter_and_taken_away_by_escape() -> None:

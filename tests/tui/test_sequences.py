@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.color import Color
 
 from core.views.glyphs import GLYPHS
-from tests.support.rooms import HOSTILE
+from tests.support.hostile_fleets import HOSTILE
 from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
 from tui.terminal.sequences import clipboard_sequences
 from tui.theme import terminal_features

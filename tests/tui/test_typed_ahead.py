@@ -4,7 +4,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from core.text import Shown
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, screen_text, shows
+from tests.support.busy_fleets import busy_fleet
+from tests.support.rooms import FakeRoom, app_on, screen_text, shows
 from tui.app import RoomApp
 from tui.dialogs.prompts import LeaveDialog
 

@@ -14,8 +14,11 @@ REPEAT_S = 0.15
 """An Enter this soon after another one comes from a key held down; it is ignored."""
 
 
+_CLOSING = frozenset({"escape", "ctrl+c"})
+
+
 class GuardedDialog(TextDialog):
-    """A dialog that drops keys typed before its question could be read; Esc always works."""
+    """A dialog that drops keys typed before its question could be read; Esc and ^c always work."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +35,7 @@ class GuardedDialog(TextDialog):
     def holds(self, key: events.Key) -> bool:
         """Drop keys that are typed too early, and repeats of a key held down."""
         if key.key != "enter":
-            return key.key != "escape" and not self.was_seen
+            return key.key not in _CLOSING and not self.was_seen
         now = time.monotonic()
         last, self._entered_at = self._entered_at, now
         return not self.was_seen or now - last < REPEAT_S
@@ -42,9 +45,9 @@ class GuardedDialog(TextDialog):
         was_hidden, self._is_hidden = self._is_hidden, is_too_small(app_of(self).size)
         super().draw(from_top=from_top)
         if was_hidden and not self._is_hidden:
-            self.look_first()
+            self.guard_keys()
 
-    def look_first(self) -> None:
+    def guard_keys(self) -> None:
         """Ignore keys until the next drawing has been on screen for `MIN_DISPLAY_S`."""
         self._open_at = float("inf")
 

@@ -11,10 +11,19 @@ from core.model.task import TaskState
 from core.quoting import plain_word
 from core.views.cells import UNKNOWN, Bar, Cell, Tone, count_cell, span_of
 from core.views.error_group_lines import error_group_line
+from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
-from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
+from core.views.tables.tasks import (
+    age_cell,
+    is_parked,
+    left_cell,
+    pause_cell,
+    progress_bar,
+    rate,
+    state_word,
+)
 
 _SHOWN_METRICS = 40
 
@@ -48,6 +57,8 @@ def task_page(
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
+    if is_parked(line):
+        yield words("process", "parked: it is kept alive after its end; release lets it exit")
     yield fact("progress", (*progress_bar(line), span_of("  "), *_progress_words(line)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)
@@ -59,6 +70,10 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("refusals", count_cell(row.refusals, "warning", zero="plain"))
     yield fact("attempts", count_cell(row.attempts, "warning" if row.attempts > 1 else "plain"))
     yield fact("epochs", count_cell(row.epochs))
+    if task.ended_at is not None and task.is_over:
+        process = line.process if task.state is TaskState.LOST else None
+        after = process.ended_after if process is not None else None
+        yield words("ended", end_words(after, task.ended_at))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
         again = "; evalroom tries again, r reads it now" if row.log_location else ""

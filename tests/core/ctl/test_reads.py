@@ -80,7 +80,8 @@ def test_a_sample_that_is_not_found_is_named_once() -> None:
         (b'{"error":"a\x1b[31mb"}', 404, None, NotThere, "not found"),
         (b'{"error":"a\\u001b[31mb"}', 404, None, NotThere, "a␛[31mb"),
         (b"Service Unavailable", 503, None, TooBusy, "too many connections"),
-        (b"", None, "no socket", RequestFailed, "it: its control server is gone"),
+        (b"", None, "no socket", RequestFailed, "the file of its control socket was removed"),
+        (b"", None, "refused", RequestFailed, "can't read it: its control server is down"),
         (b"", None, "too large", TooLarge, "32 MiB"),
         (b"", None, "no answer in 15 s", RequestFailed, "no answer in 15 s"),
         (b'{"detail":[{"msg":"Field required"}]}', 422, None, RequestFailed, "Field required"),
@@ -157,10 +158,10 @@ def test_a_detail_says_that_there_are_errors_without_their_words() -> None:
     assert detail.error is not None
     assert detail.error.message is None
     assert len(detail.error_retries) == 2
-    told = sample_detail(json.dumps(DETAIL).encode(), content=True)
-    assert told.error is not None
-    assert told.error.message == SECRET
-    assert told.limit_reason == SECRET
+    answer = sample_detail(json.dumps(DETAIL).encode(), content=True)
+    assert answer.error is not None
+    assert answer.error.message == SECRET
+    assert answer.limit_reason == SECRET
 
 
 def test_events_say_what_happened_and_when() -> None:

@@ -21,7 +21,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import TaskState
-from tests.support.events import MACHINES, any_event
+from tests.support.events import any_event
 from tests.support.fleets import (
     H1,
     NOW,
@@ -40,6 +40,7 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.model_values import MACHINES
 
 KEY = task_key()
 

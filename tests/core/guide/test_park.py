@@ -66,8 +66,8 @@ async def resumed(guide: Guide, one: Eval) -> None:
     output = Path(launch["output_file"])
 
     def ended() -> bool:
-        said = output.read_text().splitlines()
-        return any(json.loads(line)["event"] == "done" for line in said if line.startswith("{"))
+        lines = output.read_text().splitlines()
+        return any(json.loads(line)["event"] == "done" for line in lines if line.startswith("{"))
 
     await asyncio.to_thread(wait_until, ended, "the resumed run is over", 90)
 

@@ -18,8 +18,8 @@ from core.launch.run.run_record import new_run
 from core.launch.run.run_starter import RunStarter
 from core.model.job import Job
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW
-from tests.support.rooms import busy_fleet
 from tests.support.runs import run
 from tests.support.specs import plan, spec
 
@@ -251,7 +251,7 @@ async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     there: Any = There(answers)
     await RunPoller(there, there, open_secrets=secrets, delay_discovery=False).poll_once()
     assert there.runs[name].state is RunState.SUCCESS
-    # If the logs can't be read now, the run is told as its folder shows it.
+    # If the logs can't be read now, the run is reported as its folder shows it.
     unread: Any = There({**answers, "logs": RequestFailed("lost")})
     await RunPoller(unread, unread, open_secrets=secrets, delay_discovery=False).poll_once()
     assert unread.runs[name].state is RunState.FINISHING

@@ -11,8 +11,8 @@ from core.ids import MachineName
 from core.launch.run.run_poller import RunPoller
 from core.model.job import Job
 from core.model.run import Run, RunState
+from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import H1, NOW
-from tests.support.rooms import busy_fleet
 from tests.support.runs import run
 
 

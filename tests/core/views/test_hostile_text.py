@@ -28,8 +28,9 @@ from core.views.tables.processes import processes_table
 from core.views.tables.runs import runs_table
 from core.views.tables.samples import samples_table
 from core.views.tables.tasks import tasks_table
-from tests.support.events import BY_KIND, KINDS, MACHINES, any_event, numbers
+from tests.support.events import BY_KIND, KINDS, any_event
 from tests.support.fleets import H1, fleet_after, link, named, process_key, task_key, task_row
+from tests.support.model_values import MACHINES, numbers
 
 _ACTED_ON = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that a terminal may act on or hide."""
@@ -130,6 +131,7 @@ _ORDER = (
     "TasksSeen",
     "ScoreSeen",
     "SamplesSeen",
+    "OperationsSeen",
     "ReadFailed",
     "LinkChanged",
     "LogUnreadable",
