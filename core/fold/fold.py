@@ -55,7 +55,6 @@ from core.fold.samples import see_samples
 from core.fold.sandboxes import new_holders
 from core.fold.tasks import with_header, with_unreadable_log
 from core.ids import ProcessKey, TaskKey
-from core.model.limits import LeftOut
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
@@ -89,18 +88,14 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             read = _with_machine(
                 fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
             )
-            if machine is not None:
-                left_out = with_fields(machine.left_out, facts=event.facts.left_out)
-                read = with_left_out(read, event.machine, left_out)
+            read = with_left_out(read, event.machine, facts=event.facts.left_out)
             for key in new_holders(read, event.machine):
                 read = _with_task(read, at, with_fields(read.tasks[key], has_sandboxes=True))
             return read
         case ProcessSeen():
             return _with_seen_process(fleet, at, event)
         case ProcessesCut(machine=name, left_out=left_out):
-            machine = fleet.machines.get(name)
-            known = LeftOut() if machine is None else machine.left_out
-            return with_left_out(fleet, name, with_fields(known, processes=left_out))
+            return with_left_out(fleet, name, processes=left_out)
         case ProcessGone():
             return end_process(fleet, event)
         case DeadEvalFound():
@@ -124,11 +119,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            if task is None:
-                return fleet
-            offset = fleet.clock_offset(event.task.machine)
-            header = with_header(task, event, gone=gone, offset=offset)
-            return with_logged_end(with_samples(fleet, task, header), event.task.process)
+            return fleet if task is None else _with_log(fleet, task, event, gone=gone)
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -165,6 +156,12 @@ def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)
     return _with_process(with_room, at, _as_its_rows_say(with_room, seen, event.at))
+
+
+def _with_log(fleet: Fleet, task: Task, event: LogRead, *, gone: bool) -> Fleet:
+    offset = fleet.clock_offset(event.task.machine)
+    read = with_header(task, event, gone=gone, offset=offset)
+    return with_logged_end(with_samples(fleet, task, read), event.task.process)
 
 
 def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:

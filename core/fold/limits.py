@@ -5,6 +5,7 @@ What is left out then is counted on its machine, and never takes the place of an
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -77,18 +78,14 @@ def task_units(rows: Iterable[TaskRow]) -> int:
 
 def with_tasks_left_out(fleet: Fleet, machine: MachineName) -> Fleet:
     """Return the fleet with the number of a machine's tasks that are left out."""
-    known = fleet.machines.get(machine)
-    if known is None:
-        return fleet
     tasks = sum(each.tasks_left_out for each in _processes_of(fleet, machine))
-    if tasks == known.left_out.tasks:
-        return fleet
-    return with_left_out(fleet, machine, with_fields(known.left_out, tasks=tasks))
+    return with_left_out(fleet, machine, tasks=tasks)
 
 
-def with_left_out(fleet: Fleet, machine: MachineName, left_out: LeftOut) -> Fleet:
-    """Return the fleet with these numbers on a machine."""
+def with_left_out(fleet: Fleet, machine: MachineName, **numbers: int) -> Fleet:
+    """Return the fleet with these numbers of `LeftOut` on a machine."""
     known = fleet.machines.get(machine)
+    left_out = LeftOut() if known is None else replace(known.left_out, **numbers)
     if known is None or known.left_out == left_out:
         return fleet
     changed = with_fields(known, left_out=left_out)

@@ -14,7 +14,7 @@ from core.fold.limits import (
     with_tasks_left_out,
 )
 from core.fold.tasks import see_row, settled
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.limits import MAX_PROCESS_TASKS
 from core.model.process import ContainerPlace, Process, ProcessState
 from core.model.task import TaskRow

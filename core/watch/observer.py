@@ -232,14 +232,14 @@ class Observer:
 
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
-        found = process_reports(self._machine, frame.body, at=at)
-        left_out = found.left_out + max(0, count(frame.head, "left_out") or 0)
+        reported = process_reports(self._machine, frame.body, at=at)
+        left_out = reported.left_out + max(0, count(frame.head, "left_out") or 0)
         if left_out != self._left_out:
             self._left_out = left_out
             yield ProcessesCut(at=at, machine=self._machine, left_out=left_out)
         listed: dict[ProcessKey, ProcessReport] = {}
         dead: list[DeadEvalFound] = []
-        for one in found.reports:
+        for one in reported.reports:
             if isinstance(one, ProcessReport):
                 listed[one.event.process] = one
             elif one.last_written_at >= clock - self._config.keep_gone:

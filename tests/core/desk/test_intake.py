@@ -55,17 +55,19 @@ class Taken:
     async def running(self) -> AsyncGenerator[None]:
         """Take turns during the block."""
 
-        async def turns() -> None:
-            while True:
-                await self.intake.turn()
-
-        task = asyncio.create_task(turns())
+        task = asyncio.create_task(turns(self.intake))
         try:
             yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             self.intake.close()
+
+
+async def turns(intake: Intake) -> None:
+    """Take turns for ever."""
+    while True:
+        await intake.turn()
 
 
 async def test_a_full_lane_does_not_delay_the_others() -> None:
@@ -131,7 +133,5 @@ async def test_an_error_of_the_decoder_ends_the_loop_also_from_the_thread() -> N
     for size in (0, 300_000):
         taken.send(H1, size=size)
         with pytest.raises(ValueError, match="broken by the test"):
-            async with asyncio.timeout(20):
-                while True:
-                    await taken.intake.turn()
+            await asyncio.wait_for(turns(taken.intake), 20)
     taken.intake.close()
