@@ -74,8 +74,6 @@ class ClockMoved:
     """The clock of a machine, or of the desk, was set while the link was up.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        machine: The machine.
         offset: The host's clock minus the desk's, seconds.
     """
 
@@ -116,8 +114,6 @@ class ProcessesCut:
     """A machine listed more processes than evalroom keeps, or no longer does.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        machine: The machine.
         left_out: How many were left out, at least; 0: none is any more.
     """
 
@@ -132,7 +128,6 @@ class ProcessGone:
 
     Attributes:
         at: When its end was noticed, Unix seconds on the desk's clock.
-        process: The process.
         last_seen_at: When its machine last listed it, Unix seconds on the desk's clock; 0: not
             known. None: its probe saw it end.
     """
@@ -147,7 +142,6 @@ class DeadEvalFound:
     """Files of an eval were found whose process died while no probe saw it.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         process: A key that is made from the files: its `start` is not that of the kernel.
         logs: The paths of its logs, as far as its files name them.
         last_written_at: When it last wrote one of its files, Unix seconds on the host's clock.
@@ -170,8 +164,6 @@ class TasksSeen:
     """The whole task list of a process was read.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        process: The process.
         as_of: Time just before the read, Unix seconds on the host's clock.
         rows: All its task rows, up to the limit.
         malformed: A sentence for each row that could not be read.
@@ -191,7 +183,6 @@ class SamplesSeen:
     """Sample rows of a task were read: all of them, or only those that changed.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         task: The task.
         eval_id: The attempt that they belong to; the fold drops rows of another attempt.
         as_of: Time of the answer, Unix seconds on the eval's clock.
@@ -218,8 +209,6 @@ class ReadsUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        machine: The machine.
         tasks: (process, time just before the read, Unix seconds on the host's clock).
         samples: (task, time just before the read, Unix seconds on the host's clock).
     """
@@ -235,8 +224,6 @@ class ReadFailed:
     """A read of a process failed; the rows that are known stay and grow older.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        process: The process.
         what: The read (`tasks`, `samples of ...`).
         reason: Why it failed, one sentence.
     """
@@ -261,7 +248,6 @@ class LogRead:
     """The machine's own Inspect read a log.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         task: The task that wrote it.
         header: Its header.
         samples: Its samples; None: they could not be read.
@@ -346,7 +332,6 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        process: The process.
         can: The features (`core.model.feature.Feature`).
     """
 
@@ -415,13 +400,3 @@ Event = (
     | OrderEnded
     | RunChanged
 )
-
-
-def machine_of(event: Event) -> MachineName | None:
-    """Return the machine that an event is about; None: it is about none, or an order or a run."""
-    about = (
-        getattr(event, "machine", None)
-        or getattr(event, "process", None)
-        or getattr(event, "task", None)
-    )
-    return about.machine if isinstance(about, ProcessKey | TaskKey) else about

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from core.errors import StorageError
-from core.events import Event, SamplesSeen, TasksSeen, machine_of
+from core.events import Event, SamplesSeen, TasksSeen
 from core.fleet import Fleet
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import EventStore
@@ -47,7 +47,7 @@ class EventWriter:
 
     def take(self, event: Event, fleet: Fleet) -> None:
         """Queue an event, and the progress of the tasks that it is about; returns at once."""
-        machine = machine_of(event)
+        machine = _machine_of(event)
         if self._queued[machine] >= MAX_QUEUED:
             self._dropped += 1
         elif not isinstance(event, SamplesSeen):
@@ -135,3 +135,13 @@ class EventWriter:
         self._last_points = {
             key: point for key, point in self._last_points.items() if key in fleet.tasks
         }
+
+
+def _machine_of(event: Event) -> MachineName | None:
+    """Return the machine that an event is about; None: it is about an order or a run."""
+    about = (
+        getattr(event, "machine", None)
+        or getattr(event, "process", None)
+        or getattr(event, "task", None)
+    )
+    return about.machine if isinstance(about, ProcessKey | TaskKey) else about
