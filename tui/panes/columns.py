@@ -58,7 +58,8 @@ def place(
     to the column that was cut, then to those that may grow most.
     """
     wide, dense = (_fitting(columns, natural, width, gap) for gap in GAPS)
-    sizes, gap = (wide, GAPS[0]) if wide == dense else (dense, GAPS[1])
+    whole = {column.name: _need(column, natural) for column in columns if column.name in dense}
+    sizes, gap = (wide, GAPS[0]) if wide == whole else (dense, GAPS[1])
     shown = [column for column in columns if column.name in sizes]
     left = width - _total(shown, sizes, gap)
     for column in shown:
