@@ -18,6 +18,8 @@ from tui.dialogs import guarded_dialog
 
 _LONGEST = 2.0
 """Seconds to wait at most: beside a desk on real evals there is always something to do."""
+_NOTICE_S = 600.0
+"""A notice stays on screen until a test has looked for it, however slowly the test runs."""
 
 
 async def rest(*_: float) -> None:
@@ -42,5 +44,6 @@ def keys_wait_for_rest() -> Iterator[None]:
         patch.setattr(app, "wait_for_idle", rest)
         patch.setattr(pilot, "wait_for_idle", rest)
         patch.setattr(guarded_dialog, "time", LOOKING)
+        patch.setattr(app.App, "NOTIFICATION_TIMEOUT", _NOTICE_S)
         patch.setattr("tui.draw_pace._EASE", 0.0)  # what happened is drawn at once
         yield
