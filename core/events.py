@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
+from core.model.operation import Operation
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
@@ -112,10 +113,41 @@ class ProcessSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGone:
-    """A process ended. Its logs, not this event, say whether its tasks succeeded."""
+    """A process ended. Its logs, not this event, say whether its tasks succeeded.
+
+    Attributes:
+        at: When its end was noticed, Unix seconds on the desk's clock.
+        process: The process.
+        last_seen_at: When its machine last listed it, Unix seconds on the desk's clock; 0: not
+            known. None: its probe saw it end.
+    """
 
     at: float
     process: ProcessKey
+    last_seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadEvalFound:
+    """Files of an eval were found whose process died while no probe saw it.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        process: A key that is made from the files: its `start` is not that of the kernel.
+        logs: The paths of its logs, as far as its files name them.
+        last_written_at: When it last wrote one of its files, Unix seconds on the host's clock.
+        started_at: When it started, Unix seconds on the host's clock; None: unknown.
+        run_id: The id of its `eval()` call; None: unknown.
+        data_dir: The folder of its discovery file.
+    """
+
+    at: float
+    process: ProcessKey
+    logs: tuple[str, ...]
+    last_written_at: float
+    started_at: float | None = None
+    run_id: str | None = None
+    data_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +231,15 @@ class ReadFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperationsSeen:
+    """The trace file of a process was read: all operations that have lasted for some seconds."""
+
+    at: float
+    process: ProcessKey
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
     """The machine's own Inspect read a log.
 
@@ -248,7 +289,6 @@ class FindingsAcknowledged:
     """The operator acknowledged findings.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         findings: Their ids.
     """
 
@@ -261,7 +301,6 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
@@ -278,7 +317,6 @@ class TimePassed:
     """A minute went by; processes that ended long ago leave the fleet.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         keep_gone: Seconds that a gone process stays in the fleet.
     """
 
@@ -291,7 +329,6 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         process: The process.
         can: The features (`core.model.feature.Feature`).
     """
@@ -314,7 +351,6 @@ class OrderEnded:
     """An order has an outcome; the outcome may be `unknown`.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         order: The id of the order.
         state: Its state now.
         message: The outcome in one sentence; harmless.
@@ -343,10 +379,12 @@ Event = (
     | MachineRead
     | ProcessSeen
     | ProcessGone
+    | DeadEvalFound
     | TasksSeen
     | SamplesSeen
     | ReadsUnchanged
     | ReadFailed
+    | OperationsSeen
     | LogRead
     | LogUnreadable
     | ScoreSeen

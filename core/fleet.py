@@ -25,6 +25,7 @@ class Fleet:
         orders: Newest first, bounded: orders of this instance, and open ones taken over from an
             instance that ended.
         runs: By id, in the order in which they were first seen, bounded.
+        dismissed: Processes that the operator dismissed; their files may be found again.
     """
 
     at: float = 0.0
@@ -34,6 +35,7 @@ class Fleet:
     findings: tuple[Finding, ...] = ()
     orders: tuple[Order, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
+    dismissed: frozenset[Process] = frozenset()
 
     def clock_offset(self, machine: MachineName) -> float:
         """Return a host's clock minus the desk's, seconds; 0 while it is not known."""

@@ -69,7 +69,7 @@ class Splitter:
         self._held = bytearray()
         self._head: dict[str, Any] | None = None
         self._wanted = 0
-        self._parts: dict[object, bytearray] = {}
+        self._parts: dict[object, list[bytes]] = {}
 
     @property
     def is_between_frames(self) -> bool:
@@ -110,15 +110,17 @@ class Splitter:
         )
         if part is None:
             return Frame(kind, head, body)
-        held = self._parts.setdefault(stream, bytearray())
-        held += body
+        held = self._parts.setdefault(stream, [])
+        if len(held) != part:
+            raise BrokenFrame("an answer with a part missing")
+        held.append(body)
         if len(self._parts) > MAX_STREAMS:
             raise BrokenFrame("more answers in parts than were asked for")
-        if sum(map(len, self._parts.values())) > 2 * MAX_ANSWER:
+        if sum(len(each) for held in self._parts.values() for each in held) > 2 * MAX_ANSWER:
             raise BrokenFrame("an answer in parts over the limit")
         if part + 1 < parts:
             return None
-        return Frame(kind, head, bytes(self._parts.pop(stream)))
+        return Frame(kind, head, b"".join(self._parts.pop(stream)))
 
 
 def _parsed(line: bytes) -> object:

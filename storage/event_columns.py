@@ -3,6 +3,7 @@
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -12,6 +13,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -48,8 +50,10 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
         case (
             ProcessSeen(process=process)
             | ProcessGone(process=process)
+            | DeadEvalFound(process=process)
             | TasksSeen(process=process)
             | ReadFailed(process=process)
+            | OperationsSeen(process=process)
             | SurfaceRead(process=process)
             | Dismissed(process=process)
         ):

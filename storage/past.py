@@ -21,8 +21,9 @@ MAX_FINDINGS = 500
 _OLDER_TONES = {"look": "warning", "hand": "error"}
 """Tones of findings in older histories, each with its name today."""
 _EVENTS = (
-    "SELECT body FROM event WHERE at >= ? AND kind IN ('Dismissed', 'LogRead', 'LogUnreadable',"
-    " 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen') ORDER BY id DESC LIMIT ?"
+    "SELECT body FROM event WHERE at >= ? AND kind IN ('DeadEvalFound', 'Dismissed', 'LogRead',"
+    " 'LogUnreadable', 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen')"
+    " ORDER BY id DESC LIMIT ?"
 )
 
 

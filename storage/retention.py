@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from core.events import (
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     LinkChanged,
@@ -59,6 +60,8 @@ class EventFilter:
                 return is_new(machine, "probe", replace(event.probe, clock_offset=0.0))
             case ProcessSeen(process=process):
                 return is_new(process, "seen", replace(event, at=0.0, waiting_since=None))
+            case DeadEvalFound(process=process):
+                return is_new(process, "dead", event.logs)
             case ReadFailed(process=process):
                 return is_new(process, f"read {event.what}", event.reason)
             case ScoreSeen(task=task):

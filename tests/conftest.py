@@ -18,7 +18,7 @@ pytest_plugins = [
     "tests.support.evals",
     "tests.support.ctl",
     "tests.support.docker_engine",
-    "tests.support.rest",
+    "tests.support.idle",
     "tests.support.report_texts",
     "tests.support.skips",
 ]

@@ -225,7 +225,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         return next(found, None)
 
     def _second(self) -> None:
-        if not self.look_at_terminal():
+        if not self.check_terminal():
             return
         front = self.front
         if front is None:

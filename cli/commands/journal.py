@@ -15,7 +15,7 @@ from core.ids import MachineName
 from core.model.action import Verb
 from core.model.order import Order, OrderState
 from core.text import shown
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 from core.views.tables.orders import action_words
 from storage.orders import read_orders
 from storage.paths import paths

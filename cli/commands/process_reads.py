@@ -1,5 +1,8 @@
 """Reads samples from a process's control channel, for the headless commands."""
 
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
@@ -7,14 +10,23 @@ from cli.commands.silence import silence_named
 from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
-from core.ctl.decode import parse_object
+from core.ctl.decode import as_number, parse_object
 from core.errors import AnswerMalformed, NoMachineReached, NotThere, TargetUnclear
+from core.events import Event, OperationsSeen
+from core.fold.operations import has_begun_with
+from core.ids import ProcessKey
+from core.judge.operation_findings import operation_words
 from core.model.feature import Feature
-from core.model.task import Task
+from core.model.operation import Operation
+from core.model.process import Process
+from core.model.sample import SampleId, SampleStatus
+from core.model.task import Task, TaskState
 from core.target_escapes import escaped, readings
 from core.task_targets import find_task, several, task_name
 from core.text import shown
 
+TRACE_WAIT_S = 2.0
+"""The longest wait for the trace of an eval, seconds."""
 PAGES = 2_000
 """The most pages of events that are read."""
 
@@ -68,7 +80,62 @@ async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_ro
     ours = {"machine": task.key.machine, "age_seconds": answer["age_seconds"]}
     named = {"task_id": task.row.task_id, "task": task.row.task}
     rows = [{**named, **withheld(row), **ours} for row in _rows(answer, "samples")]
-    return {**answer, "samples": rows}
+    return {**answer, "samples": await with_operations(desk, task, rows)}
+
+
+async def with_operations(desk: DeskReader, task: Task, rows: list[Json]) -> list[Json]:
+    """Return sample rows with what they do by the eval's trace, as `operation`.
+
+    Only a running sample of which the eval reports no activity gets one. This waits a moment for
+    the trace to be read.
+    """
+    silent = [each for each in rows if _is_silent(each)]
+    if not silent or task.state is not TaskState.RUNNING:
+        return rows
+    process = await _traced(desk, task.key.process)
+    names = [desk.fleet.tasks[key].row.task for key in process.tasks] if process else []
+    if process is None or not process.operations or names.count(task.row.task) > 1:
+        return rows
+    known = {each.sample: each for each in process.operations if each.task == task.row.task}
+    return [{**row, "operation": _operation(row, known)} for row in rows]
+
+
+def _is_silent(row: Json) -> bool:
+    return row.get("status") == SampleStatus.RUNNING and row.get("activity") is None
+
+
+async def _traced(desk: DeskReader, key: ProcessKey) -> Process | None:
+    """Return a process once its trace was read; after `TRACE_WAIT_S`, as it is known by then."""
+    read = asyncio.Event()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, OperationsSeen) and event.process == key:
+            read.set()
+
+    stop = desk.listen(hear)
+    try:
+        process = desk.fleet.processes.get(key)
+        if process is not None and process.operations is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(read.wait(), TRACE_WAIT_S)
+    finally:
+        stop()
+    return desk.fleet.processes.get(key)
+
+
+def _operation(row: Json, known: Mapping[SampleId | None, Operation]) -> Json | None:
+    sample_id, epoch = row.get("sample_id"), row.get("epoch")
+    if not isinstance(sample_id, str | int) or not isinstance(epoch, int) or not _is_silent(row):
+        return None
+    found = known.get((sample_id, epoch))
+    if found is None or not has_begun_with(found, as_number(row.get("started_at"))):
+        return None
+    return {
+        "action": found.action,
+        "what": operation_words(found),
+        "started_at": found.since,
+        "count": found.count,
+    }
 
 
 async def sample_id_of(desk: DeskReader, task: Task, word: str) -> str:
@@ -123,7 +190,8 @@ async def sample_of(
             answer = await _read(desk, task, path, what, "sample")
     named: Json = {"task_id": task.row.task_id, "task": task.row.task}
     named |= {"sample_id": sample_id, "epoch": epoch}
-    return {**named, **(answer if content else withheld(answer)), "machine": task.key.machine}
+    told = {**named, **(answer if content else withheld(answer)), "machine": task.key.machine}
+    return (await with_operations(desk, task, [told]))[0] if part == "show" else told
 
 
 async def _events(

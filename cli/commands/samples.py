@@ -107,7 +107,7 @@ def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
                 escaped(str(row.get("sample_id"))),
                 _text(row.get("epoch")),
                 word_of_status(_text(row.get("status"))),
-                _doing(row.get("activity"), as_of),
+                _doing(row.get("activity") or row.get("operation"), as_of),
                 _number(row.get("turn_count"), fmt.count),
                 _number(row.get("message_count"), fmt.count),
                 _number(row.get("total_tokens"), fmt.count),
@@ -124,7 +124,7 @@ def _doing(activity: object, as_of: float | None) -> str:
     if not isinstance(activity, dict):
         return "·"
     known = cast("Json", activity)
-    words = [shown(known.get("type"))]
+    words = [shown(known.get("type") or known.get("what"))]
     if known.get("detail"):
         words.append(shown(known["detail"], 40))
     started = as_number(known.get("started_at"))
@@ -227,7 +227,7 @@ def _clock(answer: Json) -> float | None:
 
 def _cell(name: str, value: object, as_of: float | None) -> str:
     """Return a field of a sample as text: times, durations and activity in words."""
-    if name == "activity":
+    if name in {"activity", "operation"}:
         return _doing(value, as_of)
     if name == "scores":
         return _scores(value) or "·"

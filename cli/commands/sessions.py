@@ -14,7 +14,7 @@ from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run.sessions import MachineSession, list_sessions
 from core.launch.run.sessions import end_session as end_on_machine
 from core.text import shown
-from core.views.pages.order_page import moment
+from core.views.pages.moments import moment
 
 
 def sessions(command: SessionsCommand, options: GlobalOptions) -> int:

@@ -9,6 +9,7 @@ from core.errors import sentences
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -18,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -92,6 +94,9 @@ class EventLines:
             case ProcessGone(process=process):
                 self._forget(process)
                 return [f"{_process(process)} ended"]
+            case DeadEvalFound(process=process, logs=logs):
+                line = f"{_process(process)} died unseen and left {fmt.plural(len(logs), 'log')}"
+                return [line] if self._is_new((process, "dead"), line) else []
             case TasksSeen(process=process):
                 lines = [self._task(TaskKey(process, row.task_id), row) for row in event.rows]
                 lines += [shown(each, 300) for each in event.malformed]
@@ -132,6 +137,7 @@ class EventLines:
                 | LinkHeard()
                 | ReadsUnchanged()
                 | SurfaceRead()
+                | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()

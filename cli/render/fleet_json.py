@@ -62,6 +62,8 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
         "pid": process.key.pid,
         "socket_path": process.socket_path,
         "started_at": process.started_at,
+        "ended_at": process.ended_at,
+        "ended_after": process.ended_after,
         "keep_alive": process.keep_alive,
         "paused": process.paused,
         "paused_now": process.paused_now,

@@ -34,6 +34,10 @@ class BriefStore:
         if kept:
             await self.store.keep_findings(kept)
 
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        """Return the acknowledged ones of these findings, as `EventStore.acknowledged`."""
+        return await self.store.acknowledged(findings)
+
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's kept points, as `EventStore.progress`."""
         return await self.store.progress(task)

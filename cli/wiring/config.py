@@ -11,7 +11,7 @@ from tui.keys.table import KEYS_BY_NAME
 
 
 def config_of(options: GlobalOptions) -> Config:
-    """Return the config that a command runs with.
+    """Return the config that a command runs with; `--read-only` holds for each machine.
 
     Raises:
         ConfigWrong: The file can't be read, or a key or value is wrong.
@@ -24,7 +24,11 @@ def config_of(options: GlobalOptions) -> Config:
         if path.exists():
             refuse_if_others_write(path, by_sudo=True)
         config = read_config(path, actions=KEYS_BY_NAME)
-    return replace(config, read_only=config.read_only or options.read_only)
+    read_only = config.read_only or options.read_only
+    machines = tuple(
+        replace(each, read_only=each.read_only or read_only) for each in config.machines
+    )
+    return replace(config, read_only=read_only, machines=machines)
 
 
 def config_path(options: GlobalOptions) -> Path | None:

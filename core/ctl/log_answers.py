@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from core.ctl.decode import JsonObject, count, inner, items, objects, text
+from core.ctl.decode import JsonObject, count, inner, items, number, objects, text
 from core.ctl.envelopes import header_metrics, sample_row
 from core.ctl.error_causes import cause_of, grouped
 from core.errors import AnswerMalformed
@@ -81,6 +81,8 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         time_limit=count(row, "time_limit"),
         total_tokens=count(row, "total_tokens"),
         buffer=_buffer(row),
+        last_written_at=number(row, "last_written_at"),
+        run=text(what, "run") or "",
     )
 
 
@@ -94,12 +96,12 @@ def _buffer(row: JsonObject) -> LogBuffer | None:
 
 def log_samples(row: JsonObject) -> LogSamples:
     """Decode the samples of a log; rows that are not samples are left out."""
-    told = inner(row, "counts")
+    counts = inner(row, "counts")
     completed, errored, cancelled, scored = (
-        max(0, count(told, name) or 0) for name in ("completed", "errored", "cancelled", "scored")
+        max(0, count(counts, name) or 0) for name in ("completed", "errored", "cancelled", "scored")
     )
     logged = completed + errored + cancelled
-    total = max(count(told, "total") or 0, logged)
+    total = max(count(counts, "total") or 0, logged)
     rows = tuple(_rows(row))
     return LogSamples(
         counts=LogCounts(
@@ -113,7 +115,7 @@ def log_samples(row: JsonObject) -> LogSamples:
         errors=grouped(_errors(row)),
         rows=rows,
         cut=max(0, logged - len(rows)),
-        messages=count(told, "messages"),
+        messages=count(counts, "messages"),
     )
 
 
@@ -131,8 +133,8 @@ def _errors(row: JsonObject) -> list[tuple[str, int, SampleId]]:
     found: list[tuple[str, int, SampleId]] = []
     for each in items(row, "errors"):
         match each:
-            case [str(told), int(number), str() | int() as sample_id, int(epoch)]:
-                found.append((told, max(1, number), (sample_id, epoch)))
+            case [str(cause), int(number), str() | int() as sample_id, int(epoch)]:
+                found.append((cause, max(1, number), (sample_id, epoch)))
             case _:
                 continue
     return found

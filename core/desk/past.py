@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from core.events import (
+    DeadEvalFound,
     Dismissed,
     Event,
     LogRead,
@@ -17,7 +18,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey
-from core.judge.finding_list import with_findings
+from core.judge.finding_list import closed, with_findings
 from core.model.finding import Finding
 from core.model.task import TaskRow
 
@@ -46,11 +47,12 @@ NOTHING = Past()
 class _Process:
     """The newest events of one process."""
 
-    seen: ProcessSeen
+    seen: ProcessSeen | DeadEvalFound
     surface: SurfaceRead | None = None
     rows: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
     listed: TasksSeen | None = None
     gone: ProcessGone | None = None
+    dismissed: Dismissed | None = None
     logs: dict[str, LogRead | LogUnreadable] = field(
         default_factory=dict[str, LogRead | LogUnreadable]
     )
@@ -63,7 +65,10 @@ class _Process:
             yield replace(self.listed, rows=tuple(self.rows.values()), malformed=())
         if self.gone is not None:
             yield self.gone
-        yield from self.logs.values()
+        if self.dismissed is not None:
+            yield self.dismissed
+        else:
+            yield from self.logs.values()
 
 
 def with_past(fleet: Fleet, past: Past) -> Fleet:
@@ -80,6 +85,22 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
     return replace(with_findings(fleet, findings), at=max(at, fleet.at))
 
 
+def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
+    """Return the open findings that did not come back, closed: their room ended with them open.
+
+    Those of machines that the fleet does not name, and those that wait for the operator, stay.
+    """
+    restored = {finding.id for finding in fleet.findings}
+    return tuple(
+        closed(finding, fleet.at)
+        for finding in past.findings
+        if finding.closed_at is None
+        and not finding.waits
+        and finding.id not in restored
+        and (finding.machine is None or finding.machine in fleet.machines)
+    )
+
+
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
     """Yield the fewest events that restore the processes and tasks of an earlier room."""
     for process in _processes(past.events, fleet.machines.keys()):
@@ -91,16 +112,15 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
     known: dict[ProcessKey, _Process] = {}
     for event in events:
         match event:
-            case ProcessSeen(process=key):
-                if key.machine not in machines:
-                    continue
-                if key in known:
-                    known[key].seen = event
-                else:
-                    known[key] = _Process(event)
-            case Dismissed(process=key):
-                known.pop(key, None)
-            case TasksSeen(process=key) | ProcessGone(process=key) | SurfaceRead(process=key):
+            case ProcessSeen(process=key) | DeadEvalFound(process=key):
+                if key.machine in machines:
+                    known.setdefault(key, _Process(event)).seen = event
+            case (
+                TasksSeen(process=key)
+                | ProcessGone(process=key)
+                | SurfaceRead(process=key)
+                | Dismissed(process=key)
+            ):
                 if key in known:
                     _take(known[key], event)
             case LogRead(task=task) | LogUnreadable(task=task):
@@ -111,7 +131,7 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
     return known.values()
 
 
-def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> None:
+def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead | Dismissed) -> None:
     match event:
         case TasksSeen():
             process.listed = event
@@ -120,6 +140,8 @@ def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> No
             process.gone = event
         case SurfaceRead():
             process.surface = event
+        case Dismissed():
+            process.dismissed = event
 
 
 def _belongs(fleet: Fleet, finding: Finding) -> bool:

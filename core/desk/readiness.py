@@ -8,6 +8,7 @@ from core.events import (
     LogRead,
     LogUnreadable,
     MachineRead,
+    OperationsSeen,
     ReadsUnchanged,
     SamplesSeen,
     ScoreSeen,
@@ -28,6 +29,7 @@ _KEEPS_POLLS = (
     LogUnreadable,
     ReadsUnchanged,
     MachineRead,
+    OperationsSeen,
     SamplesSeen,
     ScoreSeen,
 )

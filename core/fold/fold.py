@@ -9,6 +9,7 @@ from typing import assert_never
 from core.events import (
     ClockMoved,
     ContentRevealed,
+    DeadEvalFound,
     Dismissed,
     Event,
     FindingsAcknowledged,
@@ -18,6 +19,7 @@ from core.events import (
     LogUnreadable,
     MachineNamed,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
@@ -33,11 +35,12 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
+from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
-    end_process,
+    dismiss,
     forget,
     is_watched_inside,
     see_process,
@@ -93,6 +96,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
         case ProcessGone():
             return end_process(fleet, event)
+        case DeadEvalFound():
+            return find_dead(fleet, event)
         case TasksSeen():
             return see_tasks(fleet, event)
         case SamplesSeen():
@@ -105,10 +110,17 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
             return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
+        case OperationsSeen():
+            process = fleet.processes.get(event.process)
+            known = process and with_fields(process, operations=event.operations)
+            return _with_process(fleet, at, known)
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            return _with_task(fleet, at, task and with_header(task, event, gone=gone))
+            offset = fleet.clock_offset(event.task.machine)
+            header = task and with_header(task, event, gone=gone, offset=offset)
+            read = _with_task(fleet, at, header)
+            return with_logged_end(read, event.task.process)
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -117,7 +129,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             task = fleet.tasks.get(event.task)
             return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
         case Dismissed():
-            return forget(fleet, {event.process})
+            return dismiss(fleet, event.process)
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
-from core.events import ProcessGone, ProcessSeen, TasksSeen
+from core.events import ProcessSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold.immutable import thawed, with_fields, with_item, with_items, without
+from core.fold.immutable import thawed, with_fields, with_item, without
 from core.fold.tasks import see_row, settled
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.process import ContainerPlace, Process, ProcessState
@@ -38,6 +38,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         variables=event.variables or known.variables,
         waiting_since=event.waiting_since,
         ended_at=(known.ended_at or event.at) if gone else None,
+        ended_after=known.ended_after if gone else None,
         unsignalled=event.unsignalled,
         container=event.container,
         is_cut_off=event.is_cut_off,
@@ -73,7 +74,7 @@ def without_watched_inside(fleet: Fleet) -> Fleet:
     return with_fields(fleet, processes=without(fleet.processes, doubled))
 
 
-def _over_at(rows: Iterable[TaskRow], offset: float, at: float) -> float:
+def over_at(rows: Iterable[TaskRow], offset: float, at: float) -> float:
     """Return when the last of these tasks was over, Unix seconds at the desk; `at` if unknown."""
     ends = [row.completed_at for row in rows]
     known = [end for end in ends if end is not None]
@@ -99,7 +100,7 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float, offset: floa
         state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
     since = process.since
     if state is not process.state:
-        since = _over_at(rows, offset, at) if state is ProcessState.PARKED else at
+        since = over_at(rows, offset, at) if state is ProcessState.PARKED else at
     return with_fields(
         process,
         state=state,
@@ -151,34 +152,13 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
     )
 
 
-def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
-    """Return the fleet with the process gone; the logs of its tasks say how they ended."""
-    known = fleet.processes.get(event.process)
-    if known is None or known.is_gone:
+def dismiss(fleet: Fleet, key: ProcessKey) -> Fleet:
+    """Return the fleet without a process that is gone; its files do not bring it back."""
+    process = fleet.processes.get(key)
+    if process is None or not process.is_gone:
         return fleet
-    ended_at = event.at
-    rows = [fleet.tasks[key].row for key in known.tasks]
-    if not known.keep_alive and all(row.is_completed for row in rows):
-        # It ends with its eval: it may have been found gone long after that.
-        ended_at = _over_at(rows, fleet.clock_offset(event.process.machine), event.at)
-    gone = with_fields(
-        known,
-        state=ProcessState.GONE,
-        since=ended_at,
-        ended_at=ended_at,
-        waiting_since=None,
-        paused=False,
-        paused_now=False,
-        paused_models=(),
-    )
-    ended = {
-        key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks
-    }
-    return with_fields(
-        fleet,
-        processes=with_item(fleet.processes, event.process, gone),
-        tasks=with_items(fleet.tasks, ended) if ended else fleet.tasks,
-    )
+    left = forget(fleet, {key})
+    return with_fields(left, dismissed=left.dismissed | {process})
 
 
 def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:

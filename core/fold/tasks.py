@@ -86,15 +86,47 @@ def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[
     return (*trail[:half:2], *trail[half:], point)
 
 
-def with_header(task: Task, event: LogRead, *, gone: bool) -> Task:
-    """Return the task with what its log says; the log of another attempt is ignored."""
+def with_header(task: Task, event: LogRead, *, gone: bool, offset: float) -> Task:
+    """Return the task with what its log says; the log of another attempt is ignored.
+
+    Args:
+        task: The task.
+        event: The log that was read.
+        gone: Whether its process is gone.
+        offset: The host's clock minus the desk's, seconds.
+    """
     if is_of_another_attempt(task, event.header):
         return task
-    read = with_fields(task, header=event.header, header_error=None, samples_error=event.trouble)
+    read = with_fields(
+        task,
+        row=_named_by(task.row, event.header),
+        header=event.header,
+        header_error=None,
+        samples_error=event.trouble,
+        heard_at=max(task.heard_at, event.at),
+    )
     if event.samples is not None:
         read = with_logged_samples(read, event.samples, event.at)
     ended = gone or task.state is not TaskState.RUNNING
-    return settled(read, gone=gone, at=event.at, ended=ended)
+    ended_task = settled(read, gone=gone, at=event.at, ended=ended)
+    completed_at = event.header.completed_at if event.header.is_final else None
+    if completed_at is None or ended_task.ended_at is None:
+        return ended_task
+    return with_fields(ended_task, ended_at=min(ended_task.ended_at, completed_at - offset))
+
+
+def _named_by(row: TaskRow, header: LogHeader) -> TaskRow:
+    """Return the row of an eval that no room saw, with the names in its log."""
+    if row.eval_id or not header.eval_id:
+        return row
+    return with_fields(
+        row,
+        eval_id=header.eval_id,
+        task=header.task or row.task,
+        model=header.model,
+        run_id=header.run_id,
+        started_at=header.started_at,
+    )
 
 
 def is_of_another_attempt(task: Task, header: LogHeader) -> bool:

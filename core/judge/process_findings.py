@@ -77,12 +77,11 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     running = states.count(TaskState.RUNNING)
     machine = after.machines.get(process.key.machine)
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-    ended_at, heard_at = process.ended_at or at, _heard_at(before, after, process, at)
-    when, least = "", ""
-    if ended_at == at and heard_at is not None and at - heard_at > UNSEEN_S:
-        # Nobody looked when it ended, such as while the link was down.
-        ended_at, least = heard_at, "at least "
-        when = f" within the last {duration_in_words(at - heard_at)}"
+    ended_at, when, least = process.ended_at or at, "", ""
+    if process.ended_after is not None and at - process.ended_after > UNSEEN_S:
+        # Nobody saw it end, such as while the link was down.
+        ended_at, least = process.ended_after, "at least "
+        when = f" within the last {duration_in_words(at - process.ended_after)}"
     ran = ""
     if process.started_at is not None:
         ran = f" after {least}{duration_in_words(ended_at + offset - process.started_at)}"
@@ -103,19 +102,6 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
 
 def _place(process: Process) -> str:
     return f": it ran in {shown(process.cwd, _MAX_FOLDER_CHARACTERS)}" if process.cwd else ""
-
-
-def _heard_at(before: Fleet, after: Fleet, process: Process, at: float) -> float | None:
-    """Return when it was last read, Unix seconds at the desk.
-
-    None: it never was, or it was listed until it ended.
-    """
-    times = [before.tasks[key].heard_at for key in process.tasks if key in before.tasks]
-    known, machine = before.processes.get(process.key), after.machines.get(process.key.machine)
-    if times or known is None or machine is None:
-        return max(times, default=None)
-    came_up = machine.link.since
-    return known.since if known.since < came_up and at - came_up <= UNSEEN_S else None
 
 
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:

@@ -58,6 +58,9 @@ class LogHeader:
         time_limit: The time limit of its samples when it started, seconds; None: no limit.
         total_tokens: The tokens of all models; None: the log does not say.
         buffer: What its dead eval left in a buffer and not in the log; None: nothing.
+        last_written_at: When an eval without an end last wrote its log or its trace file, Unix
+            seconds on the host's clock; None: not known.
+        run: The id of the run of evalroom that its metadata names; empty: none.
     """
 
     location: str
@@ -77,6 +80,8 @@ class LogHeader:
     time_limit: int | None = None
     total_tokens: int | None = None
     buffer: LogBuffer | None = None
+    last_written_at: float | None = None
+    run: str = ""
 
     @property
     def is_final(self) -> bool:

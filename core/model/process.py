@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from core.ids import ProcessKey, TaskKey
+from core.model.operation import Operation
 
 
 class ProcessState(StrEnum):
@@ -78,13 +79,17 @@ class Process:
         run: The id of the run that evalroom launched it for; None: evalroom did not launch it.
         variables: Names of the environment variables that a command to resume it needs.
         can: The features of its Inspect (`core.model.feature.Feature`); None: not read yet.
-        ended_at: When it was found gone, Unix seconds at the desk; None: it is not gone.
+        ended_at: When it ended at the latest, Unix seconds at the desk; None: it is not gone.
+        ended_after: When it still ran for certain, Unix seconds at the desk, if nobody saw its end
+            and its logs do not say when it was; None: it ended at `ended_at`.
         tasks: Its tasks in the fleet, in the order in which they were first seen.
         trouble: Why its last read failed, or which rows could not be read; None: no trouble.
         unsignalled: Why it gets no signal; None: it may get one.
         container: The container that it is in; None: it is not in a container.
         is_cut_off: Whether its control server runs, but the file of its socket was removed.
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
+        operations: What its samples and it have done for some seconds, by its trace file; None:
+            not known.
     """
 
     key: ProcessKey
@@ -107,12 +112,14 @@ class Process:
     variables: tuple[str, ...] = ()
     can: frozenset[str] | None = None
     ended_at: float | None = None
+    ended_after: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
     unsignalled: Unsignalled | None = None
     container: ContainerPlace | None = None
     is_cut_off: bool = False
     is_stopped: bool = False
+    operations: tuple[Operation, ...] | None = None
 
     @property
     def is_gone(self) -> bool:
@@ -120,7 +127,7 @@ class Process:
         return self.state is ProcessState.GONE
 
     @property
-    def is_resting(self) -> bool:
+    def is_over(self) -> bool:
         """Whether its evals are over: it is parked, or gone."""
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
 

@@ -15,10 +15,12 @@ from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
 from core.events import (
     ClockMoved,
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -38,8 +40,9 @@ from core.ports import Received
 from core.text import shown
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
+from core.watch.operations import operations
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
-from core.watch.process_list import ProcessReport, process_reports
+from core.watch.process_list import ProcessReport, process_key, process_reports
 
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
@@ -88,7 +91,11 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._found: dict[ProcessKey, tuple[str, ...]] = {}
+        """The logs of the evals that died unseen, as far as events were made of them."""
         self._clock = HostClock()
+        self._frame_at = self._left_at = 0.0
+        """When the newest frame came, and the last one of the probe before, as Unix seconds."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
@@ -109,6 +116,9 @@ class Observer:
                 return (received,)
             self._link_heard_at = at
             return (received,)
+        if received.kind == "hello":
+            self._left_at = self._frame_at
+        self._frame_at = at
         return (*self._link_heard(at), *self._frame(received, at))
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
@@ -180,6 +190,10 @@ class Observer:
                 yield from self._unchanged(frame.head, self._clock.written_at(frame.head, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
+            case "doing":
+                process = process_key(self._machine, frame.head)
+                if process is not None and process in self._reports:
+                    yield OperationsSeen(at=at, process=process, operations=operations(frame.body))
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:
@@ -195,6 +209,7 @@ class Observer:
         self._answered.clear()
         self._failed.clear()
         self._reports.clear()
+        self._found.clear()
 
     def _drop(self, key: PollKey) -> None:
         self._polls.pop(key, None)
@@ -205,14 +220,22 @@ class Observer:
 
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
-        listed = {
-            one.event.process: one for one in process_reports(self._machine, frame.body, at=at)
-        }
+        listed: dict[ProcessKey, ProcessReport] = {}
+        dead: list[DeadEvalFound] = []
+        for one in process_reports(self._machine, frame.body, at=at):
+            if isinstance(one, ProcessReport):
+                listed[one.event.process] = one
+            elif one.last_written_at >= clock - self._config.keep_gone:
+                dead.append(one)
         # A process that was known before this probe started and is not listed has ended.
         for key in [key for key in self._sent if key not in listed]:
             self._refused_since.pop(key, None)
             if self._sent.pop(key) is not None:
-                yield ProcessGone(at=at, process=key)
+                yield ProcessGone(at=at, process=key, last_seen_at=self._left_at)
+        for found in dead:
+            if self._found.get(found.process) != found.logs:
+                self._found[found.process] = found.logs
+                yield found
         self._reports = listed
         self._steady.clear()
         yield from self._states(clock, at)
@@ -344,10 +367,8 @@ class Observer:
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:
-        pid, start, name = count(head, "pid"), text(head, "start"), text(head, "name")
-        if pid is None or start is None or name is None:
-            return None
-        return ProcessKey(self._machine, pid, start), name
+        process, name = process_key(self._machine, head), text(head, "name")
+        return None if process is None or name is None else (process, name)
 
     # -- full reads
 

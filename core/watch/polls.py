@@ -99,10 +99,10 @@ def polls_for(
             if all(
                 0 < len(name) <= MAX_NAME_LENGTH for name in (task.row.eval_id, task_key.task_id)
             ):
-                resting = task.row.quiesced and not focused
+                is_paused = task.row.quiesced and not focused
                 yield from _of_task(
                     task,
-                    max(cadence.samples, PAUSED_INTERVAL_S) if resting else cadence.samples,
+                    max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples,
                     ended=ended,
                     reload=reloads.get(task_key, 0),
                     focused=focused,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from core.ctl.decode import JsonObject, count, flag, inner, number, objects, parse, text, texts
 from core.errors import AnswerMalformed
-from core.events import ProcessSeen
+from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 
@@ -19,6 +19,9 @@ HEADLESS_AFTER_S = 5.0
 
 An eval that ends removes its socket a moment before the process ends.
 """
+
+_MAX_DEAD_LOGS = 50
+_MAX_PATH_CHARACTERS = 4_096
 
 Channel = str
 _ENGINES = frozenset({"docker", "podman", "kubernetes"})
@@ -82,8 +85,10 @@ class ProcessReport:
         return _STATES.get(self.channel, ProcessState.LIVE)
 
 
-def process_reports(machine: MachineName, body: bytes, *, at: float) -> Iterator[ProcessReport]:
-    """Yield the processes in the body of a `processes` frame.
+def process_reports(
+    machine: MachineName, body: bytes, *, at: float
+) -> Iterator[ProcessReport | DeadEvalFound]:
+    """Yield the processes, and the evals that died unseen, in the body of a `processes` frame.
 
     Args:
         machine: The machine that they run on.
@@ -102,13 +107,23 @@ def process_reports(machine: MachineName, body: bytes, *, at: float) -> Iterator
             yield found
 
 
-def _report(machine: MachineName, row: JsonObject, *, at: float) -> ProcessReport | None:
+def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
+    """Return the process that a row or the head of a frame names; None: it names none."""
     pid, start = count(row, "pid"), text(row, "start")
-    if pid is None or start is None:
+    return None if pid is None or start is None else ProcessKey(machine, pid, start)
+
+
+def _report(
+    machine: MachineName, row: JsonObject, *, at: float
+) -> ProcessReport | DeadEvalFound | None:
+    key = process_key(machine, row)
+    if key is None:
         return None
+    if text(row, "channel") == "dead":
+        return _dead(key, row, at=at)
     event = ProcessSeen(
         at=at,
-        process=ProcessKey(machine, pid, start),
+        process=key,
         state=ProcessState.LIVE,
         run_id=text(row, "run_id"),
         started_at=number(row, "started_at"),
@@ -130,6 +145,22 @@ def _report(machine: MachineName, row: JsonObject, *, at: float) -> ProcessRepor
         event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
+    )
+
+
+def _dead(process: ProcessKey, row: JsonObject, *, at: float) -> DeadEvalFound | None:
+    written_at = number(row, "ended_at")
+    logs = tuple(log for log in texts(row, "logs") if len(log) <= _MAX_PATH_CHARACTERS)
+    if written_at is None or not logs:
+        return None
+    return DeadEvalFound(
+        at=at,
+        process=process,
+        logs=logs[:_MAX_DEAD_LOGS],
+        last_written_at=written_at,
+        started_at=number(row, "started_at"),
+        run_id=text(row, "run_id"),
+        data_dir=text(row, "data_dir"),
     )
 
 

@@ -19,7 +19,7 @@ from ssh.links.resolved_host import AGENT_VARIABLE, agent_socket
 ANSWER_TIMEOUT_S = 3.0
 """How long an agent or tmux may take to answer, seconds."""
 POLL_EVERY_S = 3.0
-"""Pause between two looks at an agent that did not help, seconds."""
+"""Pause between two queries of an agent that did not help, seconds."""
 _TMUX_ANSWER_LASTS_S = 1.0
 _MAX_ANSWER_BYTES = 1024 * 1024
 _REQUEST_IDENTITIES = b"\0\0\0\1\x0b"
@@ -62,7 +62,7 @@ class AgentWatch:
         """How the agent was at the last try."""
         return self._seen or NO_AGENT
 
-    async def look(self, identity_agent: str | None) -> AgentState:
+    async def query(self, identity_agent: str | None) -> AgentState:
         """Return the present agent, and remember it.
 
         Args:

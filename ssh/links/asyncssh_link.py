@@ -148,7 +148,7 @@ class AsyncsshLink:
             host.known_hosts,
             must_exist=is_target and self._machine.known_hosts is not None,
         )
-        agent = await self._agent.look(host.agent)
+        agent = await self._agent.query(host.agent)
         keys = await load_keys(
             self._machine,
             host,

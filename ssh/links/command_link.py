@@ -90,20 +90,23 @@ class ChildProgram:
         """See `ssh.links.link.Program.close`."""
         with contextlib.suppress(OSError, RuntimeError):
             self._in.close()
+        try:
+            await self._end()
+        finally:
+            # A grandchild may hold the pipes open, or evalroom ends: close our ends anyway.
+            transport = getattr(self._child, "_transport", None)
+            if isinstance(transport, asyncio.SubprocessTransport):
+                transport.close()
+
+    async def _end(self) -> None:
         for signal_number in (None, signal.SIGTERM, signal.SIGKILL):
             if self._child.returncode is None and signal_number is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._child.pid, signal_number)
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_TIMEOUT_S):
                     await self._child.wait()
-            except TimeoutError:
-                continue
-            break
-        # A grandchild may hold the pipes open; close our ends anyway.
-        transport = getattr(self._child, "_transport", None)
-        if isinstance(transport, asyncio.SubprocessTransport):
-            transport.close()
+                    return
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
@@ -145,7 +148,7 @@ class CommandLink:
             )
         if takes_ssh_options(self._configured):
             options = await effective_options(self._configured)
-            agent = await self._agent.look(options.get("identityagent", (None,))[0])
+            agent = await self._agent.query(options.get("identityagent", (None,))[0])
             self._environment = environment_with(agent)
             around = await self._master.options(options, self._environment)
             self._command = shell_command(self._configured, {**around, **link_options(options)})

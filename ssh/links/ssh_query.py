@@ -84,8 +84,8 @@ async def ask_ssh(
     if any(text in complaint.lower() for text in _WITHOUT_QUERY_TEXTS):
         raise NoSshToAsk(complaint)
     lines = [line.strip() for line in complaint.splitlines()]
-    said = [line for line in lines if line and not any(noise in line for noise in _NOISE)]
-    raise SshRejected(" ".join(said) or f"ssh -G ended with exit {child.returncode}")
+    reasons = [line for line in lines if line and not any(noise in line for noise in _NOISE)]
+    raise SshRejected(" ".join(reasons) or f"ssh -G ended with exit {child.returncode}")
 
 
 def read_options(text: str) -> Options:

@@ -25,11 +25,11 @@ def test_every_action_of_the_command_line_is_named() -> None:
 
 def test_the_first_hour_names_the_keys_of_runs() -> None:
     start = README.index("8. **Launch something.**")
-    told = README[start : README.index("The same from a file", start)]
+    first_hour = README[start : README.index("The same from a file", start)]
     for name, rest in (
         ("launch", "opens the form"),
         ("runs", "lists every run"),
         ("duplicate", "edits one anew"),
         ("run_again", "runs it again"),
     ):
-        assert f"`{labels(BY_NAME[name].keys)}` {rest}" in told
+        assert f"`{labels(BY_NAME[name].keys)}` {rest}" in first_hour

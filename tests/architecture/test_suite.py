@@ -172,7 +172,7 @@ def _has_deadline(loop: ast.While) -> bool:
 
 OWN_LOOPS = frozenset({
     "support/processes.py",  # it looks at /proc for the helpers
-    "support/rest.py",  # it is one for Textual's loop
+    "support/idle.py",  # it is one for Textual's loop
     "support/terminal.py",  # it reads a pty while it waits
     "support/waiting.py",
 })  # fmt: skip

@@ -132,6 +132,6 @@ async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
     finally:
         running_connection.cancel()
         await asyncio.gather(running_connection, return_exceptions=True)
-    # A tick of the kernel's clock is the least that can be told.
+    # A tick of the kernel's clock is the smallest difference that can be measured.
     least = 1 / os.sysconf("SC_CLK_TCK")
     return percentile(walls, 0.5), max(spent, least) / POLLS

@@ -34,7 +34,7 @@ class Result:
     def goal_shown(self) -> str:
         """Return the goal in words."""
         if self.goal is None:
-            return "told"
+            return "no goal"
         return f"{'<=' if self.better == 'below' else '>='} {self.goal:,.4g} {self.unit}".strip()
 
     def as_json(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tests.support.evals import Eval, running_evals
 from tests.support.terminal import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("acted_by_command")
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "output"),
     [
         (("act", "fly", "turns"), 2, "no action fly"),
         (("act", "pause"), 2, "no TARGET"),
@@ -214,11 +214,11 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
     ],
 )
 def test_wrong_words_and_refusals_are_sentences_and_nothing_is_sent(
-    home: Home, one: Eval, words: tuple[str, ...], status: int, said: str
+    home: Home, one: Eval, words: tuple[str, ...], status: int, output: str
 ) -> None:
     ran = home.run(*words)
     assert ran.status == status, (ran.out, ran.err)
-    assert said in ran.out + ran.err
+    assert output in ran.out + ran.err
     assert "Traceback" not in ran.out + ran.err
     assert paused(one) is None
 
@@ -275,7 +275,7 @@ def test_the_exit_status_tells_how_the_orders_ended(states: list[str | None], st
     step = Step(
         target=target, action=action, offer=offer, name="7", where="here", command="c", basis={}
     )
-    told = [
+    reports = [
         OrderReport(
             index=index,
             step=step,
@@ -283,7 +283,7 @@ def test_the_exit_status_tells_how_the_orders_ended(states: list[str | None], st
         )
         for index, state in enumerate(states)
     ]
-    assert status_of(told) == status
+    assert status_of(reports) == status
 
 
 def test_where_no_machine_answers_it_ends_with_3(home: Home) -> None:

@@ -12,7 +12,7 @@ from tests.support.evals import short_folder
 from tests.support.specs import SMOKE
 from tests.support.tmux import in_tmux
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_a_display_is_shown_here_and_only_named_without_a_terminal(here: Home) -
                    timeout=90)  # fmt: skip
     assert ran.json["state"] == "success"
     run = ran.json["run_id"]
-    told = here.run("attach", run, "--json").json
-    assert told == {
+    printed = here.run("attach", run, "--json").json
+    assert printed == {
         "run_id": run,
         "words": [*TMUX_COMMAND, "attach-session", "-t", f"=smoke-{run[-8:]}"],
     }

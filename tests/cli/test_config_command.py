@@ -28,10 +28,10 @@ def test_check_says_fine(here: Home, capsys: pytest.CaptureFixture[str]) -> None
 def test_check_tells_all_that_is_wrong(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
     here.configure('[[machines]]\nname = "a"\nport = 0\n[screen]\nthem = 1\n[keys]\nfilte = "Z"\n')
     assert main(["config", "check"]) == 1
-    said = capsys.readouterr().err
-    assert [f"line {number}" in said for number in (3, 5, 7)] == [True, True, True]
-    assert 'did you mean "theme"?' in said
-    assert 'did you mean "filter"?' in said
+    printed = capsys.readouterr().err
+    assert [f"line {number}" in printed for number in (3, 5, 7)] == [True, True, True]
+    assert 'did you mean "theme"?' in printed
+    assert 'did you mean "filter"?' in printed
     assert main(["config", "check", "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert not answer["ok"]

@@ -30,17 +30,17 @@ def test_a_crash_is_one_sentence_and_a_private_file(
 ) -> None:
     crash_with(RuntimeError("what \x1b[2J happened"), monkeypatch)
     assert main(["status"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "Traceback" not in said.err
-    assert "\x1b" not in said.err
-    assert "evalroom crashed: RuntimeError: what" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+    assert "\x1b" not in printed.err
+    assert "evalroom crashed: RuntimeError: what" in printed.err
     [file] = (here.folder / ".local" / "state" / "evalroom" / "crashes").iterdir()
-    assert str(file) in said.err
+    assert str(file) in printed.err
     assert file.stat().st_mode & 0o777 == 0o600
-    told = file.read_text()
-    assert "RuntimeError" in told
-    assert "CANARY" not in told
+    text = file.read_text()
+    assert "RuntimeError" in text
+    assert "CANARY" not in text
 
 
 def test_a_crash_is_json_where_json_was_asked_for(

@@ -98,9 +98,9 @@ async def test_a_strict_parser_reads_the_json_of_every_answer(
 def test_printed_text_is_made_harmless_once_more(capsys: pytest.CaptureFixture[str]) -> None:
     print_lines(["harmless · 漢字", "\x1b[2J\u202e\x9b\r"])
     print_error(RequestFailed("\x1b]52;c;x\x07", status=None), as_json=False)
-    said = capsys.readouterr()
-    assert said.out == "harmless · 漢字\n␛[2J⟦202E⟧⟦009B⟧␍\n"
-    assert said.err == "evalroom: ␛]52;c;x␇\n"
+    printed = capsys.readouterr()
+    assert printed.out == "harmless · 漢字\n␛[2J⟦202E⟧⟦009B⟧␍\n"
+    assert printed.err == "evalroom: ␛]52;c;x␇\n"
 
 
 async def test_a_sample_is_described_in_words_for_people(
@@ -108,7 +108,7 @@ async def test_a_sample_is_described_in_words_for_people(
 ) -> None:
     activity = {"type": "tool", "detail": "bash", "started_at": NOW + 50.0}
     row = {"sample_id": 1, "status": "running", "started_at": NOW, "total_time": 62.0}
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "error_retries": [],
         **row,
         "activity": activity,
@@ -116,7 +116,7 @@ async def test_a_sample_is_described_in_words_for_people(
         "scores": {"f1": 0.5},
         "limit": None,
     }
-    desk: Any = Answering(told)
+    desk: Any = Answering(answer)
     command = SampleCommand(
         task="t1", sample_id="1", epoch=1, part="show", content=False, timeout=1.0
     )

@@ -56,9 +56,9 @@ def given() -> list[Order]:
 
 
 def ids(capsys: pytest.CaptureFixture[str]) -> str:
-    told = json.loads(capsys.readouterr().out)
-    assert time.time() - 60 < told["as_of"] <= time.time()
-    return "".join(each["id"] for each in told["orders"])
+    printed = json.loads(capsys.readouterr().out)
+    assert time.time() - 60 < printed["as_of"] <= time.time()
+    return "".join(each["id"] for each in printed["orders"])
 
 
 def test_without_a_history_there_is_none_and_none_is_made(
@@ -122,11 +122,11 @@ def test_an_order_is_printed_with_all_its_details(
 ) -> None:
     keep(here, given(), ["a"])
     assert main(["journal", "--json", "--since", "2h", "--action", "requeue"]) == 0
-    [told] = json.loads(capsys.readouterr().out)["orders"]
-    assert (told["sample_id"], told["epoch"], told["task_id"]) == ("1", 2, "t1")
-    assert told["from"] == {"host": "here", "pid": 1}
+    [entry] = json.loads(capsys.readouterr().out)["orders"]
+    assert (entry["sample_id"], entry["epoch"], entry["task_id"]) == ("1", 2, "t1")
+    assert entry["from"] == {"host": "here", "pid": 1}
     assert main(["journal", "rate"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in (
         "done: pause of h100-1 gdm_intercode_ctf",
         "Ada, from here pid 1",
@@ -138,7 +138,7 @@ def test_an_order_is_printed_with_all_its_details(
         "3 samples finish",
         "later",
     ):
-        assert words in said
+        assert words in printed
     assert main(["journal", "--state", "failed"]) == 0
     assert capsys.readouterr().out == "no order matches\n"
 
@@ -183,11 +183,11 @@ def test_a_hostile_order_is_printed_harmless(
     keep(here, [evil])
     assert all(line.isprintable() for line in order_lines(evil))
     assert main(["journal"]) == 0
-    said = capsys.readouterr().out
-    assert all(char.isprintable() for char in said.replace("\n", ""))
+    printed = capsys.readouterr().out
+    assert all(char.isprintable() for char in printed.replace("\n", ""))
     assert main(["journal", "--json"]) == 0
-    [told] = json.loads(capsys.readouterr().out)["orders"]
-    assert told["sample_id"] == HOSTILE.replace("\ud800", "\ufffd")  # jq reads it too
+    [entry] = json.loads(capsys.readouterr().out)["orders"]
+    assert entry["sample_id"] == HOSTILE.replace("\ud800", "\ufffd")  # jq reads it too
 
 
 def test_it_is_read_while_an_evalroom_writes_and_makes_no_link(home: Home) -> None:
@@ -196,5 +196,5 @@ def test_it_is_read_while_an_evalroom_writes_and_makes_no_link(home: Home) -> No
     with closing(sqlite3.connect(database(home), isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("DELETE FROM orders")
-        told = home.run("journal", "--json", timeout=20).json
-    assert [each["id"] for each in told["orders"]] == ["d", "c", "b", "a"]
+        printed = home.run("journal", "--json", timeout=20).json
+    assert [each["id"] for each in printed["orders"]] == ["d", "c", "b", "a"]

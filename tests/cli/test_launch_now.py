@@ -13,7 +13,7 @@ from tests.support.evals import short_folder
 from tests.support.launches import end_all
 from tests.support.specs import SMOKE
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 @pytest.fixture
@@ -34,21 +34,21 @@ def _named(home: Home) -> Home:
 
 def test_a_spec_is_launched_waited_for_and_reported(here: Home) -> None:
     ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
-    told = ran.json
-    assert ran.status == 0, told
-    assert (told["state"], told["status"]) == ("success", "success")
-    [score] = told["scores"]
-    assert (score["metric"], score["value"]) == ("accuracy", 0.7)
-    assert Path(told["logs"][0]["location"]).exists()
+    printed = ran.json
+    assert ran.status == 0, printed
+    assert (printed["state"], printed["status"]) == ("success", "success")
+    [score] = printed["scores"]
+    assert (score["metric"], score["printed"]) == ("accuracy", 0.7)
+    assert Path(printed["logs"][0]["location"]).exists()
 
     # Nobody asks a machine for what is over: it is known from the history.
     [listed] = here.run("runs", "--json").json["runs"]
-    assert listed == told
-    part = told["run_id"][:13]
-    assert here.run("run", part, "--json").json == told
-    said = here.run("run", part).out
+    assert listed == printed
+    part = printed["run_id"][:13]
+    assert here.run("run", part, "--json").json == printed
+    text = here.run("run", part).out
     for words in ("eval-set tasks/smoke.py@evalroom/smoke", "success  10/10", "accuracy .70"):
-        assert words in said
+        assert words in text
     printed = here.run("output", part).out
     assert '"event": "done"' in printed
 
@@ -89,16 +89,16 @@ def test_a_run_that_may_not_be_launched_says_why(
 def test_an_interrupted_launch_says_where_to_look(here: Home) -> None:
     child = here.start("launch", "s.toml", "--yes", "--wait", err=subprocess.STDOUT)
     assert child.stdout is not None
-    said = ""
-    while ": preparing" not in said:
+    notes = ""
+    while ": preparing" not in notes:
         line = child.stdout.readline().decode()
-        assert line, said
-        said += line
+        assert line, notes
+        notes += line
     os.killpg(child.pid, signal.SIGINT)
-    told = child.communicate()[0].decode()
+    printed = child.communicate()[0].decode()
     assert child.returncode == 130
     [listed] = here.run("runs", "--json").json["runs"]
-    assert f"runs that have started keep running: {listed['run_id']}. See: evalroom runs" in told
+    assert f"runs that have started keep running: {listed['run_id']}. See: evalroom runs" in printed
     end_all([listed["run_id"]])
 
 

@@ -21,11 +21,11 @@ def home() -> Iterator[Home]:
 def test_a_machine_is_looked_at_for_any_run(home: Home) -> None:
     ran = home.run("machines", "check", "here", "--json")
     assert (ran.status, ran.err) == (0, "")
-    told = {each["name"]: each for each in ran.json["checks"]}
+    printed = {each["name"]: each for each in ran.json["checks"]}
     assert ran.json["machine"] == "here"
-    assert set(told) >= {"python", "Inspect", "uv", "Docker", "GPUs", "disk", "tmux"}
-    assert told["Inspect"]["message"].startswith("Inspect 0.3.")
-    assert all(set(each) == {"name", "level", "message", "advice"} for each in told.values())
+    assert set(printed) >= {"python", "Inspect", "uv", "Docker", "GPUs", "disk", "tmux"}
+    assert printed["Inspect"]["message"].startswith("Inspect 0.3.")
+    assert all(set(each) == {"name", "level", "message", "advice"} for each in printed.values())
 
 
 def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:

@@ -54,6 +54,8 @@ def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Eval
     assert withheld["error"] == {}
     shown = home.run("sample", "errors", "3", "--content", "--json").json
     assert shown["error"]["message"].startswith("ValueError('sample 3 can never be read")
-    told = home.run("sample", "errors", "3", "--content").out.splitlines()
-    assert told[told.index("error") + 1].startswith("ValueError('sample 3 can never be read")
-    assert told[-1].startswith("ValueError: sample 3 can never be read"), "its traceback is whole"
+    printed = home.run("sample", "errors", "3", "--content").out.splitlines()
+    assert printed[printed.index("error") + 1].startswith("ValueError('sample 3 can never be read")
+    assert printed[-1].startswith("ValueError: sample 3 can never be read"), (
+        "its traceback is whole"
+    )

@@ -23,9 +23,9 @@ def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
     assert uv.startswith("uv 0.8.0 or newer to ~/.evalroom/bin/uv from this computer if the")
     assert packages == "packages inspect-ai==0.3.285 to uv's cache by uv"
     sets = ("--set", "task=inspect_evals/gpqa_diamond", "--set", "args={}")
-    told = far.run("machines", "prepare", "far", "s.toml", "--dry-run", "--json", *sets).json
-    assert (told["machine"], told["dry_run"]) == ("far", True)
-    assert [each["what"] for each in told["items"]] == [
+    printed = far.run("machines", "prepare", "far", "s.toml", "--dry-run", "--json", *sets).json
+    assert (printed["machine"], printed["dry_run"]) == ("far", True)
+    assert [each["what"] for each in printed["items"]] == [
         "uv", "packages", "data", "tokenizer", "images",
     ]  # fmt: skip
     assert sorted(far.folder.rglob("*")) == before
@@ -70,8 +70,8 @@ def test_each_thing_is_answered_and_a_second_time_all_is_there(far: Home) -> Non
     assert ran.status == 0, ran.err
     assert ran.out.count("\nuv 0.8.0 or newer: done, ") == 1
     assert "packages inspect-ai==0.3.285: " in ran.out
-    told = far.run(*words, "--json", env=uv_env()).json
-    assert {each["state"] for each in told["items"]} == {"there"}
+    printed = far.run(*words, "--json", env=uv_env()).json
+    assert {each["state"] for each in printed["items"]} == {"there"}
     ran = far.run(*words, "--set", "inspect=0.3.99999", "--json", env=uv_env())
     rows = {each["what"]: each for each in ran.json["items"]}
     assert (ran.status, rows["packages"]["state"]) == (1, "failed")

@@ -26,20 +26,20 @@ def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() 
         directory="~/.evalroom/runs/1", log_dir="logs",
         command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
     )  # fmt: skip
-    told = "\n".join(run_lines(failed))
-    assert "/venv/bin/python -m inspect_ai log dump --header-only '/logs/a b.eval'" in told
-    assert "None" not in told
+    text = "\n".join(run_lines(failed))
+    assert "/venv/bin/python -m inspect_ai log dump --header-only '/logs/a b.eval'" in text
+    assert "None" not in text
     assert run_json(failed)["log_dir"] == "~/.evalroom/runs/1/logs"
-    assert "logs      ~/.evalroom/runs/1/logs" in told
+    assert "logs      ~/.evalroom/runs/1/logs" in text
 
 
 def test_the_causes_of_errors_are_printed_with_the_command_that_shows_one_of_each() -> None:
     failed = run(1, RunState.ERROR, logs=(replace(LOG, cause="", errors=(GROUP,)),))
-    told = "\n".join(run_lines(failed))
-    assert "3 x ValueError: no file" in told
-    assert "(such as sample q 1, epoch 2)" in told
-    assert f"evalroom run {failed.id} --content" in told
-    assert "\x1b" not in told
+    text = "\n".join(run_lines(failed))
+    assert "3 x ValueError: no file" in text
+    assert "(such as sample q 1, epoch 2)" in text
+    assert f"evalroom run {failed.id} --content" in text
+    assert "\x1b" not in text
     [log] = run_json(failed)["logs"]
     [group] = log["errors"]
     assert (group["count"], group["sample_id"], group["epoch"]) == (3, "q 1", 2)
@@ -47,10 +47,10 @@ def test_the_causes_of_errors_are_printed_with_the_command_that_shows_one_of_eac
         ErrorExample(group=GROUP, text="Traceback\x1b[2J\nValueError"),
         ErrorExample(group=GROUP, text=None, trouble="the file does not exist"),
     ]
-    told = "\n".join(example_lines(examples))
-    assert "        ValueError" in told
-    assert "can't read it: the file does not exist" in told
-    assert "\x1b" not in told
+    text = "\n".join(example_lines(examples))
+    assert "        ValueError" in text
+    assert "can't read it: the file does not exist" in text
+    assert "\x1b" not in text
 
 
 def test_the_output_is_named_only_if_the_run_started() -> None:
@@ -84,11 +84,11 @@ async def test_a_screen_is_printed_once_and_never_followed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     known = run(5, RunState.SUCCESS, screen=("tmux", "capture-pane"), output_file="")
-    told: Any = StoredRun(known, b"the last screen\n")
-    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
+    stored: Any = StoredRun(known, b"the last screen\n")
+    assert await print_output(stored, stored, known.id, follow=False, timeout=1) == 0
     assert capsys.readouterr().out == "the last screen\n"
     with pytest.raises(UsageWrong) as refused:
-        await print_output(told, told, known.id, follow=True, timeout=1)
+        await print_output(stored, stored, known.id, follow=True, timeout=1)
     assert f"evalroom attach {known.id}" in refused.value.advice
 
 
@@ -96,7 +96,7 @@ async def test_a_run_without_output_says_so_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     known = run(6, RunState.ERROR, logs=())
-    told: Any = StoredRun(known)
-    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")
+    stored: Any = StoredRun(known)
+    assert await print_output(stored, stored, known.id, follow=False, timeout=1) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", f"evalroom: {known.id} printed nothing\n")

@@ -24,11 +24,11 @@ def _kept(home: Home) -> Path:
 
 def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None:
     assert "no secrets are stored" in home.run("secrets", "list").out
-    told = _set(home, "A_KEY", f"{VALUE}\n".encode())
-    assert told.status == 0, told.err
-    assert told.out == f"A_KEY is stored in {_kept(home)} (0600)\n"
-    told = _set(home, "B_KEY", b"one\ntwo\r\n", "--json")
-    assert told.json == {"name": "B_KEY", "kept_in": "file"}
+    printed = _set(home, "A_KEY", f"{VALUE}\n".encode())
+    assert printed.status == 0, printed.err
+    assert printed.out == f"A_KEY is stored in {_kept(home)} (0600)\n"
+    printed = _set(home, "B_KEY", b"one\ntwo\r\n", "--json")
+    assert printed.json == {"name": "B_KEY", "kept_in": "file"}
     assert stat.S_IMODE(_kept(home).stat().st_mode) == 0o600
     assert f'"A_KEY":"{VALUE}","B_KEY":"one\\ntwo"' in _kept(home).read_text()
 
@@ -51,17 +51,17 @@ def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Ho
         ("set", "A_KEY", VALUE), ("set", f"A_KEY={VALUE}"), ("set", "A_KEY", "--value", VALUE),
         ("set", "A_KEY", f"--value={VALUE}"), ("set", VALUE), (VALUE,),
     ):  # fmt: skip
-        told = home.run("secrets", *words)
-        assert told.status == 2
-        assert VALUE not in told.out + told.err
+        printed = home.run("secrets", *words)
+        assert printed.status == 2
+        assert VALUE not in printed.out + printed.err
     assert not _kept(home).exists()
 
 
 def test_a_value_that_no_variable_can_hold_is_refused(home: Home) -> None:
     for value, why in ((b"", "is empty"), (b"\xff", "not UTF-8"), (b"a\0b", "NUL"),
                        (b"x" * 70_000, "longer than 64 KiB")):  # fmt: skip
-        told = _set(home, "A_KEY", value)
-        assert (told.status, why in told.err) == (2, True), told.err
+        printed = _set(home, "A_KEY", value)
+        assert (printed.status, why in printed.err) == (2, True), printed.err
 
 
 def test_at_a_terminal_it_is_asked_for_and_not_shown(home: Home) -> None:

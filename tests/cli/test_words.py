@@ -50,10 +50,10 @@ def test_wrong_words_are_reported_in_a_sentence_and_exit_2(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("evalroom: ")
-    assert said.err.count("evalroom", 0, said.err.index("\n")) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("evalroom: ")
+    assert printed.err.count("evalroom", 0, printed.err.index("\n")) == 1
     assert main([*argv, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert error["kind"] == "usage_wrong"
@@ -63,7 +63,7 @@ def test_wrong_words_are_reported_in_a_sentence_and_exit_2(
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name in [
         "status",
         "samples",
@@ -78,7 +78,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "--read-only",
         "--record",
     ]:
-        assert name in said
+        assert name in printed
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from core.ctl.event_cursor import EventFollower
 from core.ctl.features import surface
 from core.errors import Unsupported
 from core.events import ReadFailed
+from core.fold.operations import operations_of
 from core.ids import SampleKey
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample
@@ -158,6 +159,22 @@ def _notice(sample: Sample, seen: dict[str, set[object]]) -> None:
 def _proved(watched: Watched, one: Eval) -> bool:
     task = watched.task(one, "turns")
     return task is not None and task.state is TaskState.SUCCESS
+
+
+async def test_a_hung_command_of_an_old_inspect_is_told_by_its_trace(
+    version: str, evals: Evals
+) -> None:
+    one = evals.start("hung", python=python_with(version)).wait_ready()
+    async with watching_eval(one) as watched:
+
+        def hangs() -> bool:
+            task = watched.task(one, "hung")
+            if task is None:
+                return False
+            told = operations_of(watched.fleet, task).values()
+            return [each.words for each in told] == ["sleep 1000"]
+
+        await watched.until(hangs, "its trace names the command", 60)
 
 
 async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(

@@ -9,9 +9,9 @@ from core.config.model import MachineConfig
 from core.fleet import Fleet
 from core.ids import MachineName
 from tests.compat.test_old_inspect import python_with
-from tests.support.fetching import Hands
+from tests.support.fetching import LocalWorker
 from tests.support.specs import plan, spec
-from tests.support.surveys import of, preflight, said
+from tests.support.surveys import of, preflight, texts
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
@@ -28,5 +28,5 @@ async def test_the_limits_of_an_old_inspect_are_reported(
     tmp_path: Path, version: str, says: str
 ) -> None:
     made = plan(spec(text=of("evalroom/smoke") + f'python = "{python_with(version)}"\n'))
-    checks = await preflight(Hands(tmp_path), made, HERE, Fleet(), secrets=(), deadline=90)
-    assert any(each.startswith(says) for each in said(checks)), said(checks)
+    checks = await preflight(LocalWorker(tmp_path), made, HERE, Fleet(), secrets=(), deadline=90)
+    assert any(each.startswith(says) for each in texts(checks)), texts(checks)

@@ -1,6 +1,8 @@
 """Ended evals are described from their logs: numbers, causes and samples, as Inspect reads them."""
 
 import asyncio
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from core.events import LogRead
 from core.ids import SampleKey
 from core.model.log_summary import LogCounts
 from core.model.task import Task, TaskState
-from tests.support.desk_on_evals import Watched, ended, watching_eval
+from tests.support.desk_on_evals import Watched, ended, this_computer, watching, watching_eval
 from tests.support.evals import Evals
 
 pytestmark = pytest.mark.timeout(240)
@@ -161,6 +163,37 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             return task is not None and task.state is TaskState.LOST
 
         await watched.until(found, "the log is found again", 90)
+
+
+async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_left(
+    evals: Evals,
+) -> None:
+    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    await asyncio.to_thread(
+        one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
+    )
+    task_id = one.task()["task_id"]
+    # Nobody has told the desk which interpreter the eval had.
+    machine = replace(this_computer(one.data_dir), python=one.python)
+    one.kill()
+    killed_at = time.time()
+    async with watching([machine], one.folder / "known_hosts") as watched:
+        [task] = await ended(watched, one, 1)
+        process = watched.process(one)
+    assert (task.state, task.key.task_id, task.row.task) == (TaskState.LOST, task_id, "turns")
+    assert task.header is not None
+    assert task.header.buffer is not None
+    assert task.logged is not None
+    assert process is not None
+    assert process.ended_after is not None
+    assert process.ended_after <= killed_at + 1
+    [lost] = [each for each in watched.fleet.findings if each.kind == "lost"]
+    assert "inspect log recover" in lost.text
+    # The next eval in this data folder removes its record: its trace and its buffer stay.
+    one.record.unlink()
+    async with watching([machine], one.folder / "known_hosts") as watched:
+        [again] = await ended(watched, one, 1)
+    assert (again.state, again.row.eval_id) == (TaskState.LOST, task.row.eval_id)
 
 
 async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never_saw_it(

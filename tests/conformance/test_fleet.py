@@ -31,7 +31,7 @@ def one(request: pytest.FixtureRequest) -> Eval:
     return found
 
 
-def said(row: TaskRow | Sample) -> dict[str, Any]:
+def as_fields(row: TaskRow | Sample) -> dict[str, Any]:
     """Return a decoded row by Inspect's names, without clocks."""
     names = {each.name for each in dataclasses.fields(row)} - OURS - CLOCKS
     return {name: plain(getattr(row, name)) for name in names} | (
@@ -65,20 +65,19 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
     async with watching_eval(one) as watched:
         tasks = await polled(watched, one, len(rows))
     for task, theirs in zip(tasks, rows, strict=True):
-        ours = said(task.row)
+        ours = as_fields(task.row)
         assert ours == {name: theirs[name] for name in ours}
         assert set(theirs) - set(ours) - CLOCKS == {"pid", "socket_path"}
         envelope = ctl.once(one, "sample", "list", theirs["task_id"], "--all")
         assert counted(task) == envelope["counts"]
         for row in envelope["samples"]:
             sample = task.samples[row["sample_id"], row["epoch"]]
-            known = said(sample)
+            known = as_fields(sample)
             assert known == {name: row[name] for name in known}
         assert set(task.samples) == sample_ids(envelope["samples"])
 
 
 @parked_group
-@pytest.mark.timeout(150)
 async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval: Eval) -> None:
     async with watching_eval(parked_eval) as watched:
         tasks = await polled(watched, parked_eval, 4)
@@ -101,7 +100,6 @@ GROWING = ("completed", "errored", "cancelled")
 SAMPLE_COUNTERS = ("total_tokens", "message_count", "turn_count", "total_time")
 
 
-@pytest.mark.timeout(150)
 async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whole(
     evals: Evals, ctl: Ctl
 ) -> None:
@@ -149,7 +147,8 @@ def knows(task: Task, envelope: Mapping[str, Any]) -> bool:
     if set(task.samples) != sample_ids(envelope["samples"]):
         return False
     pairs = (
-        (said(task.samples[row["sample_id"], row["epoch"]]), row) for row in envelope["samples"]
+        (as_fields(task.samples[row["sample_id"], row["epoch"]]), row)
+        for row in envelope["samples"]
     )
     return all(ours == {name: row[name] for name in ours} for ours, row in pairs)
 
@@ -161,7 +160,7 @@ async def asking(ctl: Ctl, one: Eval, *words: str) -> Any:
 
 def between_rows(first: TaskRow, row: Mapping[str, Any], last: TaskRow) -> None:
     """Hold a task row of the command line between two of ours."""
-    ours = said(first)
+    ours = as_fields(first)
     for name in ours.keys() - {"samples", "completed_at", "status", *COUNTERS}:
         assert ours[name] == row[name], name
     for name in COUNTERS:

@@ -112,11 +112,11 @@ async def test_events_paged_to_the_end(
         assert ours == theirs
         assert ours
         tail = await read(routes.events(task["eval_id"], *_id(row), tail=20, types=types))
-        said = ctl.once(one, "sample", "events", *_place(task, row), *chosen)
+        answer = ctl.once(one, "sample", "events", *_place(task, row), *chosen)
         assert (tail["events"], tail["next"], tail["done"]) == (
-            said["events"],
-            said["next"],
-            said["done"],
+            answer["events"],
+            answer["next"],
+            answer["done"],
         )
 
 

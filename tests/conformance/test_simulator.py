@@ -133,12 +133,12 @@ async def test_frames_replies_and_events_are_those_of_the_real_probe(
             real_heads, sim_heads = real.heads(), simulated.heads()
             for kind in kinds:
                 assert sim_heads[kind] <= real_heads[kind], kind
-                required = real_heads[kind] - {"executable"}  # told, and read by nobody
+                required = real_heads[kind] - {"executable"}  # sent, but nobody reads it
                 assert required <= sim_heads[kind], kind
             ours = next(row for row in real.body("processes") if row["data_dir"] == str(served))
             assert set(simulated.body("processes")[0]) == set(ours)
             assert set(simulated.body("facts")) <= set(real.body("facts"))
-            assert _told(await _ask(simulated)) == _told(await _ask(real))
+            assert _outcomes(await _ask(simulated)) == _outcomes(await _ask(real))
             assert _kinds(simulated) <= _kinds(real)
 
 
@@ -171,7 +171,7 @@ async def _ask(one: Watched) -> tuple[Reply, Reply]:
     return good, bad
 
 
-def _told(replies: tuple[Reply, Reply]) -> list[tuple[int | None, str | None, str]]:
+def _outcomes(replies: tuple[Reply, Reply]) -> list[tuple[int | None, str | None, str]]:
     return [(reply.status, reply.error, type(json.loads(reply.body)).__name__) for reply in replies]
 
 

@@ -39,7 +39,7 @@ def one(request: pytest.FixtureRequest) -> Eval:
 
 def words(event: SampleEvent) -> Mapping[str, Any]:
     """Lay an event out by Inspect's names."""
-    told = {
+    answer = {
         "event": event.kind,
         "uuid": event.uuid,
         "timestamp": event.at,
@@ -49,16 +49,16 @@ def words(event: SampleEvent) -> Mapping[str, Any]:
         "has_error": event.has_error,
         **dict.fromkeys(("model", "function", "source"), event.name),
     }
-    return told | dict(event.content)
+    return answer | dict(event.content)
 
 
 def same_event(event: SampleEvent, theirs: Mapping[str, Any]) -> None:
     """Hold an event against Inspect's."""
-    told = words(event)
-    for name in told.keys() & theirs.keys():
-        said = theirs[name]
-        assert told[name] == (
-            said if isinstance(said, str | int | float | None) else _json(said)
+    text = words(event)
+    for name in text.keys() & theirs.keys():
+        answer = theirs[name]
+        assert text[name] == (
+            answer if isinstance(answer, str | int | float | None) else _json(answer)
         ), name
 
 
@@ -81,18 +81,18 @@ def same_store(store: Store, theirs: Mapping[str, Any]) -> None:
     assert store.count == theirs["count"]
     assert [entry.key for entry in store.entries] == list(theirs["store"])
     for entry in store.entries:
-        said = theirs["store"][entry.key]
+        answer = theirs["store"][entry.key]
         assert (entry.type, entry.size, entry.value) == (
-            said["type"],
-            said["size"],
-            said.get("value"),
+            answer["type"],
+            answer["size"],
+            answer.get("value"),
         )
 
 
 def same_error(error: SampleError | None, theirs: Mapping[str, Any] | None) -> None:
     """Hold an error against Inspect's."""
-    told = None if error is None else (error.message, error.traceback)
-    assert told == (None if theirs is None else (theirs.get("message"), theirs.get("traceback")))
+    answer = None if error is None else (error.message, error.traceback)
+    assert answer == (None if theirs is None else (theirs.get("message"), theirs.get("traceback")))
 
 
 async def samples_of(watched: Watched, one: Eval) -> list[tuple[SampleKey, str]]:
@@ -123,20 +123,20 @@ async def test_the_insides_of_samples(one: Eval, ctl: Ctl, content: bool) -> Non
             assert detail.limit_reason == shown["limit_reason"]
             same_error(detail.error, shown["error"])
             assert len(detail.error_retries) == len(shown["error_retries"])
-            for error, said in zip(detail.error_retries, shown["error_retries"], strict=True):
-                same_error(error, said)
+            for error, answer in zip(detail.error_retries, shown["error_retries"], strict=True):
+                same_error(error, answer)
 
             page = await reads.read_events(read, sample, eval_id, content=content)
             listed = ctl.once(one, "sample", "events", *place(sample), "--from-start", *more)
             assert (page.next, page.done) == (listed["next"], listed["done"])
-            for event, said in zip(page.events, listed["events"], strict=True):
-                same_event(event, said)
+            for event, answer in zip(page.events, listed["events"], strict=True):
+                same_event(event, answer)
 
             spoken = await reads.read_messages(read, sample, eval_id, content=content)
             listed = ctl.once(one, "sample", "messages", *place(sample), "--all", *more)
             assert spoken.count == listed["count"]
-            for message, said in zip(spoken.messages, listed["messages"], strict=True):
-                same_message(message, said)
+            for message, answer in zip(spoken.messages, listed["messages"], strict=True):
+                same_message(message, answer)
 
             store = await reads.read_store(read, sample, eval_id, content=content)
             same_store(store, ctl.once(one, "sample", "store", *place(sample), *more))
@@ -150,9 +150,9 @@ async def test_knobs_and_throughput(one: Eval, ctl: Ctl) -> None:
             same_knobs(view, ctl.once(one, "config", task["task_id"])["knobs"])
         found = await reads.read_throughput(watched.desk.read, key)
         listed = ctl.once(one, "model", "throughput")
-        for model, said in zip(found.models, listed["models"], strict=True):
-            assert model.model == said["model"]
-            assert {each.name for each in fields(model)} <= said.keys()
+        for model, answer in zip(found.models, listed["models"], strict=True):
+            assert model.model == answer["model"]
+            assert {each.name for each in fields(model)} <= answer.keys()
 
 
 def same_knobs(view: ConfigView, theirs: Mapping[str, Any]) -> None:
@@ -164,8 +164,8 @@ def same_knobs(view: ConfigView, theirs: Mapping[str, Any]) -> None:
         (view.keys or (), theirs["concurrency"]["keys"]),
         (view.sandboxes, theirs["max_sandboxes"]["providers"]),
     ):
-        for limit, said in zip(limits, listed, strict=True):
-            same_limit(limit, said)
+        for limit, answer in zip(limits, listed, strict=True):
+            same_limit(limit, answer)
     for name, value in (*view.retry.items(), *view.limits.items()):
         assert value == theirs[name]["override"]
     assert view.buffer is not None
@@ -183,7 +183,6 @@ def same_limit(limit: LimitView | None, theirs: Mapping[str, Any]) -> None:
         assert getattr(limit, names.get(name, name)) == theirs[name], name
 
 
-@pytest.mark.timeout(120)
 async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl) -> None:
     one = evals.start(
         "tools", args={"samples": 1, "naps": 5, "seconds": 0.3, "think": 0.3}, keep=True
@@ -204,8 +203,8 @@ async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl
     assert [event.uuid for event in following.events] == [
         event["uuid"] for event in listed["events"]
     ]
-    for event, said in zip(following.events, listed["events"], strict=True):
-        same_event(event, said)
+    for event, answer in zip(following.events, listed["events"], strict=True):
+        same_event(event, answer)
     assert not any(event.pending for event in following.events)
 
 
@@ -219,9 +218,9 @@ async def test_the_equivalent_commands_say_what_was_read(parked_eval: Eval, ctl:
         cli_commands.task_list(process): ("task", "list"),
         cli_commands.sample_show(process, sample): ("sample", "show", *place(sample)),
     }
-    for command, told in expected.items():
+    for command, found in expected.items():
         where, *line = shlex.split(command)
         assert where == f"XDG_DATA_HOME={parked_eval.data_dir}"
         assert line[1:4] == ["-m", "inspect_ai", "ctl"]
-        said = ctl(parked_eval, *line[4:])
-        assert still(said, *RATES) == still(ctl.once(parked_eval, *told), *RATES)
+        answer = ctl(parked_eval, *line[4:])
+        assert still(answer, *RATES) == still(ctl.once(parked_eval, *found), *RATES)

@@ -42,6 +42,14 @@ def test_more_answers_in_parts_than_were_asked_for_end_it_too() -> None:
         list(splitter.feed(lines[-1]))
 
 
+@pytest.mark.parametrize("numbers", [(1,), (0, 0), (0, 2)])
+def test_an_answer_with_a_part_missing_ends_the_session(numbers: tuple[int, ...]) -> None:
+    head = {"v": 1, "kind": "answer", "body": 0, "parts": 3, "stream": 1}
+    lines = [json.dumps({**head, "part": part}).encode() + b"\n" for part in numbers]
+    with pytest.raises(BrokenFrame, match="missing"):
+        list(Splitter().feed(b"".join(lines)))
+
+
 FIELDS = st.sampled_from(["v", "kind", "body", "part", "parts", "stream", "id", "at"])
 VALUES = (
     st.none()

@@ -22,7 +22,7 @@ SHELLS = ("/bin/sh", "/bin/dash", "/bin/bash")
 words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 
 
-def told(shell: str, line: str) -> list[str]:
+def words_in(shell: str, line: str) -> list[str]:
     """The words that a shell makes of `line`, which it reads from its input."""
     show = "import sys; sys.stdout.write(repr(sys.argv[1:]))"
     script = f"exec python3 -c {quoted(show)} {line}\n"
@@ -35,7 +35,7 @@ def told(shell: str, line: str) -> list[str]:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_word_of_the_corpus_arrives_as_it_is(shell: str) -> None:
-    assert told(shell, command_line(tuple(CORPUS))) == CORPUS
+    assert words_in(shell, command_line(tuple(CORPUS))) == CORPUS
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -45,7 +45,7 @@ def test_every_word_of_the_corpus_arrives_as_it_is(shell: str) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_words_arrive_as_they_are(shell: str, many: list[str]) -> None:
-    assert told(shell, command_line(tuple(many))) == many
+    assert words_in(shell, command_line(tuple(many))) == many
 
 
 @pytest.mark.parametrize("word", ["\0", "a\0b", "\ud800"])

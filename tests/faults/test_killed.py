@@ -23,7 +23,7 @@ from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, running_evals
 from tests.support.waiting import until, wait_until
 
-pytestmark = [pytest.mark.xdist_group("killed"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("killed")
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +101,11 @@ async def resolved(path: Path, one: Eval, order: str) -> Order:
             found = [each for each in watched.fleet.orders if each.id == order and not each.is_open]
             return next(iter(found), None)
 
-        def told() -> Finding | None:
+        def order_finding() -> Finding | None:
             return next((each for each in watched.fleet.findings if each.kind == "order"), None)
 
         found = await until(settled, "settled")
-        finding = await until(told, "told")
+        finding = await until(order_finding, "the finding")
         assert finding.closed_at is not None
         assert not acted.sent
         assert not await acted.acting.take_up()

@@ -26,7 +26,7 @@ from tests.support.specs import SMOKE, spec
 from tests.support.sshd import SUPER, Sshd
 from tests.support.waiting import until, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts")]
 Really = Callable[[], Any]
 
 
@@ -96,16 +96,16 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
         try:
-            told = wait_until(lambda: _over(home, run), "it is known what became of it", 60)
+            printed = wait_until(lambda: _over(home, run), "it is known what became of it", 60)
             logs = list(runs.rglob("*.eval"))
-            said = runs / run / "launch.err"
-            is_barred = said.exists() and "given up" in said.read_text()
+            errors = runs / run / "launch.err"
+            is_barred = errors.exists() and "given up" in errors.read_text()
             if (runs / run / "started").is_dir() and not is_barred:
-                assert (told["state"], len(logs)) == ("success", 1), told
-                assert told["scores"][0]["value"] == pytest.approx(0.7)
+                assert (printed["state"], len(logs)) == ("success", 1), printed
+                assert printed["scores"][0]["value"] == pytest.approx(0.7)
             else:
-                assert (told["state"], logs) == ("error", [])
-                assert "evalroom exited before it started this run" in told["message"]
+                assert (printed["state"], logs) == ("error", [])
+                assert "evalroom exited before it started this run" in printed["message"]
             wait_all_gone(run)
         finally:
             end_all([run])
@@ -121,5 +121,5 @@ def _run_in(database: Path) -> str | None:
 
 
 def _over(home: Home, run: str) -> Any:
-    told = home.run("run", run, "--json").json
-    return told if told["state"] in {"success", "error", "lost"} else None
+    printed = home.run("run", run, "--json").json
+    return printed if printed["state"] in {"success", "error", "lost"} else None

@@ -208,7 +208,6 @@ async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(90)
 async def test_the_real_lease_is_a_minute(tmp_path: Path) -> None:
     def check() -> None:
         with direct_probe(tmp_path, lease=600.0) as probe:  # longer is not given

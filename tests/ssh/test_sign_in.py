@@ -17,7 +17,7 @@ SSH = ("ssh", "-F", "none")
 ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=10")
 
 
-async def told(*words: str) -> SignIn:
+async def sign_in_of(*words: str) -> SignIn:
     found = await sign_in_for((*SSH, *words))
     assert found is not None
     assert found.words[: len(("ssh", "-T", "-o", "BatchMode=no"))] == (
@@ -28,7 +28,7 @@ async def told(*words: str) -> SignIn:
 
 
 async def test_the_configured_words_run_without_batch_mode() -> None:
-    found = await told("-o", "BatchMode=yes", "-p", "2222", "host", "sudo", "-u", "eve")
+    found = await sign_in_of("-o", "BatchMode=yes", "-p", "2222", "host", "sudo", "-u", "eve")
     assert found.words == (
         "ssh", "-T", "-o", "BatchMode=no", *ALIVE, "-F", "none",
         "-o", "BatchMode=yes", "-p", "2222", "host", "sudo", "-u", "eve", "true",
@@ -37,14 +37,14 @@ async def test_the_configured_words_run_without_batch_mode() -> None:
 
 
 async def test_a_master_that_would_end_with_the_sign_in_stays_for_a_while() -> None:
-    found = await told("-o", "ControlMaster=auto", "-o", "ControlPath=~/.ssh/%C", "host")
+    found = await sign_in_of("-o", "ControlMaster=auto", "-o", "ControlPath=~/.ssh/%C", "host")
     assert "ControlPersist=10m" in found.words
     assert "ControlMaster=auto" not in found.words[: found.words.index("-F")]
     assert found.is_kept
 
 
 async def test_a_path_without_a_master_gets_one() -> None:
-    found = await told("-S", "~/.ssh/%C", "host")
+    found = await sign_in_of("-S", "~/.ssh/%C", "host")
     assert {"ControlMaster=auto", "ControlPersist=10m"} <= set(found.words)
     assert found.is_kept
 

@@ -94,10 +94,10 @@ async def test_the_advised_command_names_the_same_file_of_host_keys(
 @pytest.mark.parametrize("title", REJECTED)
 async def test_both_readings_refuse_the_same_lines(title: str, tmp_path: Path) -> None:
     asked = destination(REJECTED[title], tmp_path)
-    with pytest.raises(SshRejected) as told:
+    with pytest.raises(SshRejected) as caught:
         await by_ssh(asked)
     with pytest.raises(ConfigProblem) as own:
         by_evalroom(asked)
-    line = re.search(r"line (\d+)", str(told.value))
+    line = re.search(r"line (\d+)", str(caught.value))
     if line is not None:
         assert own.value.place == f"{asked.file} line {line.group(1)}"

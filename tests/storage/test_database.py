@@ -303,7 +303,7 @@ async def killed_at_any_moment(path: Path, rounds: int) -> None:
         child.stdout.readline()
         await asyncio.sleep((turn * 37 % 100) / 400)
         child.kill()
-        said = child.stdout.read().split()
+        printed = child.stdout.read().split()
         child.stdout.close()
         child.wait()
         async with Database.at(path) as database:
@@ -311,7 +311,7 @@ async def killed_at_any_moment(path: Path, rounds: int) -> None:
             rows = await database.read(
                 "SELECT pid FROM task WHERE machine = ? ORDER BY pid", (f"m{turn}",)
             )
-        assert len(rows) >= len(said) + 1
+        assert len(rows) >= len(printed) + 1
         assert [row["pid"] for row in rows] == list(range(len(rows)))
 
 

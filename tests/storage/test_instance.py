@@ -57,16 +57,16 @@ def test_without_proc_ps_says_when_a_process_began(
 def test_without_a_known_start_the_pid_alone_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     here = replace(this_instance(), boot="", start="")
     assert is_alive(here, here) is True
-    told: list[str | None] = []
+    seen: list[str | None] = []
 
     def start(pid: int) -> str | None:
         del pid
-        return told[-1]
+        return seen[-1]
 
     monkeypatch.setattr(identity, "start_of", start)
-    told.append("")
+    seen.append("")
     assert is_alive(replace(here, start="Mon"), here) is True
-    told.append(None)
+    seen.append(None)
     assert is_alive(here, here) is False
 
 

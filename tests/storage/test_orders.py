@@ -190,12 +190,12 @@ def child(path: Path, *words: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def said(process: subprocess.Popen[str]) -> Sequence[str]:
+def printed_by(process: subprocess.Popen[str]) -> Sequence[str]:
     assert process.stdout is not None
     return process.stdout.readline().split()
 
 
-def tell(process: subprocess.Popen[str]) -> None:
+def let_go(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
@@ -205,19 +205,19 @@ async def test_an_evalroom_killed_before_it_knew_leaves_what_one_of_the_next_tak
     path: Path,
 ) -> None:
     with child(path, "intend", "a") as killed, child(path, "intend", "b") as lives:
-        assert said(killed) == said(lives) == ["written"]
+        assert printed_by(killed) == printed_by(lives) == ["written"]
         killed.kill()
         killed.wait()
         with child(path, "start") as one, child(path, "start") as two:
-            assert said(one) == said(two) == ["ready"]
-            tell(one)
-            tell(two)
-            taken = [*said(one), *said(two)]
+            assert printed_by(one) == printed_by(two) == ["ready"]
+            let_go(one)
+            let_go(two)
+            taken = [*printed_by(one), *printed_by(two)]
             async with Database.at(path) as database:
                 kept = {each.id: each for each in await OrderJournal(database).recent(5)}
                 assert not await OrderJournal(database).take_up(this_instance())
-            tell(one)
-            tell(two)
+            let_go(one)
+            let_go(two)
         lives.kill()
     assert taken == ["a"]
     assert kept["a"].state is kept["b"].state is OrderState.INTENT

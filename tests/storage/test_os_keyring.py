@@ -23,9 +23,9 @@ async def test_one_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
     timeout = 0.3
     asking = asyncio.create_task(OsKeyring(child, timeout=timeout).set("A_KEY", "sk-1"))
     await until(lambda: asking.done() or _is_written(pids), "it is asked; the loop goes on")
-    with pytest.raises(StorageError, match="did not answer within 0 s: is it locked") as told:
+    with pytest.raises(StorageError, match="did not answer within 0 s: is it locked") as caught:
         await asking
-    assert "null.Keyring" in told.value.advice
+    assert "null.Keyring" in caught.value.advice
     while not _is_written(pids):  # its time was over before it had started anything
         timeout *= 2
         with pytest.raises(StorageError, match="did not answer"):
@@ -40,10 +40,10 @@ def _is_written(pids: Path) -> bool:
 
 async def test_a_failure_of_the_keyring_is_reported_without_the_value() -> None:
     child = (sys.executable, "-c", SAYS.format("no room for sk-12345 and more"))
-    with pytest.raises(StorageError) as told:
+    with pytest.raises(StorageError) as caught:
         await OsKeyring(child).set("A_KEY", "line\nsk-12345")
-    said = "can't use the keyring: KeyringLocked: no room for *** and more"
-    assert told.value.message == said
+    expected = "can't use the keyring: KeyringLocked: no room for *** and more"
+    assert caught.value.message == expected
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,10 @@ async def test_a_secret_is_kept_for_its_owner_alone_and_found_by_its_name(
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert VALUE not in repr(read_secrets(file))
     await secrets.delete("A_KEY")
-    with pytest.raises(SecretMissing) as told:
+    with pytest.raises(SecretMissing) as caught:
         await secrets.open(["A_KEY", "B_KEY", "C_KEY"])
-    assert told.value.message == "no value is stored for the secret A_KEY, C_KEY"
-    assert told.value.advice == "store it: evalroom secrets set A_KEY"
+    assert caught.value.message == "no value is stored for the secret A_KEY, C_KEY"
+    assert caught.value.advice == "store it: evalroom secrets set A_KEY"
     with pytest.raises(SecretMissing):
         await secrets.delete("A_KEY")
 
@@ -104,18 +104,18 @@ async def test_with_a_keyring_the_file_holds_names_alone(file: Path) -> None:
 async def test_a_name_is_a_variables_and_a_wrong_one_is_not_repeated(
     secrets: Secrets, name: str
 ) -> None:
-    with pytest.raises(UsageWrong) as told:
+    with pytest.raises(UsageWrong) as caught:
         await secrets.set(name, "x")
-    assert "sk-1" not in f"{told.value.message} {told.value.advice}"
+    assert "sk-1" not in f"{caught.value.message} {caught.value.advice}"
 
 
 @pytest.mark.parametrize(
     "value", ["", "sk-\0", "sk-\ud800", "sk-" * 30_000], ids=("empty", "NUL", "no text", "long")
 )
 async def test_a_value_that_no_variable_can_hold_is_refused(secrets: Secrets, value: str) -> None:
-    with pytest.raises(UsageWrong) as told:
+    with pytest.raises(UsageWrong) as caught:
         await secrets.set("A_KEY", value)
-    assert "sk-" not in f"{told.value.message} {told.value.advice}"
+    assert "sk-" not in f"{caught.value.message} {caught.value.advice}"
     assert await secrets.names() == {}
 
 
@@ -156,10 +156,10 @@ async def test_a_broken_file_is_reported_without_its_content(
     file.parent.mkdir(mode=0o700, parents=True)
     file.write_bytes(content)
     file.chmod(0o600)
-    with pytest.raises(StorageError) as told:
+    with pytest.raises(StorageError) as caught:
         await secrets.set("A_KEY", VALUE)
-    assert "is damaged, or of another evalroom version" in told.value.message
-    assert "sk-1" not in told.value.message
+    assert "is damaged, or of another evalroom version" in caught.value.message
+    assert "sk-1" not in caught.value.message
     assert file.read_bytes() == content
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from core.act.service import ActionService
 from core.errors import NotConfirmed
+from core.fold.operations import operations_of
 from core.fold.sandboxes import leftovers
 from core.guide.guide import StepKind, StepState
 from core.guide.runner import GuideRunner
+from core.judge.operation_findings import operation_words
 from core.model.finding import Finding
 from core.model.task import Task
 from storage.database import Database
@@ -82,8 +84,8 @@ async def clean_up(watched: Watched, folder: Path) -> None:
         removal = await guiding.removal(guide.id)
         with pytest.raises(NotConfirmed):
             await guiding.remove_containers(guide.id, removal, words="yes")
-        told = await guiding.remove_containers(guide.id, removal, words=removal.words)
-        assert told.startswith("1 container removed")
+        reports = await guiding.remove_containers(guide.id, removal, words=removal.words)
+        assert reports.startswith("1 container removed")
         ended = guiding.guide(guide.id)
         assert ended is not None
         assert not ended.is_open
@@ -122,6 +124,31 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         await watched.until(
             lambda: finding(watched, lambda each: each.task is None) is None, "it is clean"
         )
+
+
+async def test_an_exec_that_hangs_in_a_container_is_told(
+    docker_engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with short_folder() as folder:
+        variables = docker_engine.for_inspect(folder)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        one = start_eval(folder / "e", "hung", args={"kind": "docker"}, env=variables)
+
+        def told() -> list[str]:
+            task = watched.task(one, "hung")
+            if task is None:
+                return []
+            return [operation_words(each) for each in operations_of(watched.fleet, task).values()]
+
+        try:
+            async with watching([this_computer(one.data_dir)], folder / "known_hosts") as watched:
+                await watched.until(lambda: told() == ["docker exec sleep 1000"], "it hangs", 90)
+        finally:
+            one.popen.kill()
+            one.popen.wait()
+            if ids := docker_engine.run("ps", "-aq", "--filter", "name=inspect-hung").split():
+                docker_engine.run("rm", "--force", *ids)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from tests.support.processes import environ_of
 from tests.support.waiting import wait_until
 
 pytestmark = [
-    pytest.mark.slow, pytest.mark.xdist_group("launches"), pytest.mark.timeout(120),
+    pytest.mark.slow, pytest.mark.xdist_group("launches"),
 ]  # fmt: skip
 SPEC = """\
 task = "evalroom/smoke"
@@ -52,11 +52,11 @@ def test_one_gets_it_and_the_other_learns_who_has_it(gpus: Gpus) -> None:
     try:
         # In the same instant: each preflight may still find the GPU free.
         started = [each.start(*words, env=env) for each in (first, second)]
-        said = [each.communicate(timeout=80)[0].decode() for each in started]
-        runs = re.findall(r'"run_id": ?"([0-9a-z-]+)"', "".join(said))
+        printed = [each.communicate(timeout=80)[0].decode() for each in started]
+        runs = re.findall(r'"run_id": ?"([0-9a-z-]+)"', "".join(printed))
         [winner] = {run for run in runs if alive(run)}
         assert sorted(each.returncode for each in started) == [0, 1]
-        [loser] = [text for text in said if winner not in json.loads(text)["run_id"]]
+        [loser] = [text for text in printed if winner not in json.loads(text)["run_id"]]
         assert f"1 GPU requested, 0 of 2 free; GPU 0 is reserved by run {winner}" in loser
         [pid] = alive(winner)
         assert environ_of(pid)["CUDA_VISIBLE_DEVICES"] == "0"

@@ -13,7 +13,7 @@ from tests.support.evals import short_folder
 from tests.support.launches import alive, end_all
 from tests.support.processes import environ_of
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 GIVEN = "sk-canary-that-the-spec-names"
 KEPT = "sk-canary-that-no-spec-names"
 SPEC = """\
@@ -104,16 +104,16 @@ def _in(home: Home) -> dict[str, str]:
 def test_a_secret_is_in_the_environment_of_its_eval_alone(operator: Home, engine: str) -> None:
     store = operator.folder / ".local" / "share" / "evalroom" / "secrets.json"
     asked = ("launch", "s.toml", "--set", f"engine={engine}", "--json")
-    said = [operator.run(*asked, "--dry-run")]
-    assert said[0].json["plans"][0]["secrets"] == {"SOME_API_KEY": "STORED"}
+    printed = [operator.run(*asked, "--dry-run")]
+    assert printed[0].json["plans"][0]["secrets"] == {"SOME_API_KEY": "STORED"}
     run = ""
     try:
         with _spying() as spy:
-            record = ("--record", str(operator.folder / "told.jsonl"))
-            said.append(launched := operator.run(*record, *asked, "--yes", env=_in(operator)))
+            record = ("--record", str(operator.folder / "recorded.jsonl"))
+            printed.append(launched := operator.run(*record, *asked, "--yes", env=_in(operator)))
             assert launched.status == 0, launched.err
             run = launched.json["run_id"]
-            said += [operator.run(*words) for words in (("runs", "--json"), ("run", run),
+            printed += [operator.run(*words) for words in (("runs", "--json"), ("run", run),
                                                         ("output", run), ("journal",))]  # fmt: skip
         spy.look()
         assert spy.holders == {run}
@@ -123,14 +123,14 @@ def test_a_secret_is_in_the_environment_of_its_eval_alone(operator: Home, engine
         assert _holding(operator.folder) == [store]
         if engine == "tmux":
             for words in (["show-environment", "-g"], ["capture-pane", "-p", "-S", "-"]):
-                told = subprocess.run(
+                found = subprocess.run(
                     ["tmux", "-L", "evalroom", *words], env=_in(operator), check=True,
                     capture_output=True, text=True,
                 )  # fmt: skip
-                assert "sk-canary" not in told.stdout
+                assert "sk-canary" not in found.stdout
     finally:
         end_all([run] if run else [])
-    assert "sk-canary" not in "".join(each.out + each.err for each in said)
+    assert "sk-canary" not in "".join(each.out + each.err for each in printed)
 
 
 def test_a_launch_that_fails_says_nothing_of_its_secret_and_leaves_none(operator: Home) -> None:

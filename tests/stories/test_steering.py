@@ -27,18 +27,17 @@ acp = true
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_inspects_client_opens_on_the_one_sample_that_is_meant() -> None:
     with short_folder() as folder:
         home = Home(folder)
         asked = plan(spec(text=TOOLS))
         try:
             done = home.start(asked)
-            told = engine_named("detach").read(done.returncode, done.stdout, done.stderr)
-            assert told.pid is not None
+            printed = engine_named("detach").read(done.returncode, done.stdout, done.stderr)
+            assert printed.pid is not None
             run = json.loads(done.stdout.splitlines()[-1])["run_id"]
-            argv = words_of(told.pid)
-            key = ProcessKey(MachineName("local"), told.pid, "x")
+            argv = words_of(printed.pid)
+            key = ProcessKey(MachineName("local"), printed.pid, "x")
             process = Process(
                 key=key, state=ProcessState.LIVE, since=0.0, run_id=run,
                 data_dir=f"{folder}/.local/share", argv=tuple(argv), python=asked.python,

@@ -75,9 +75,9 @@ class Acted:
         self, action: Action, place: ActionPlace, *, reason: str = ""
     ) -> tuple[OrderState, str]:
         """Do it to one target; return the outcome."""
-        [told] = await self.do(action, place, reason=reason)
-        assert told.outcome is not None, told
-        return told.outcome.state, told.outcome.message
+        [report] = await self.do(action, place, reason=reason)
+        assert report.outcome is not None, report
+        return report.outcome.state, report.outcome.message
 
 
 @asynccontextmanager

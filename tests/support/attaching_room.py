@@ -32,13 +32,13 @@ class BeatingRoom(FakeRoom):
             await asyncio.sleep(0.05)
 
 
-def main(told: str) -> None:
+def main(given: str) -> None:
     """Open the room.
 
     Args:
-        told: JSON: the machine's config, the attach words, the way, known_hosts, the folder.
+        given: JSON: the machine's config, the attach words, the way, known_hosts, the folder.
     """
-    spec = json.loads(told)
+    spec = json.loads(given)
     config = dict(spec["machine"], command=tuple(spec["machine"].get("command", ())))
     machine = MachineConfig(**config)
     room = BeatingRoom(Path(spec["folder"]) / "beat")

@@ -30,7 +30,7 @@ class RealClock:
 
 
 class HeldClock:
-    """The clock of dialogs that are to be seen first: it goes on only as a test says."""
+    """The clock of dialogs that ignore early keys: it moves only when a test says so."""
 
     def __init__(self) -> None:
         self._now = 1_000.0
@@ -38,10 +38,10 @@ class HeldClock:
     def monotonic(self) -> float:
         return self._now
 
-    def go_on(self, seconds: float = 1.0) -> None:
+    def advance(self, seconds: float = 1.0) -> None:
         """Let so much time pass at once."""
         self._now += seconds
 
 
-LOOKING = HeldClock()
-"""Held in place of the real one: `tests.support.rest`."""
+DIALOG_CLOCK = HeldClock()
+"""Held in place of the real one: `tests.support.idle`."""

@@ -37,21 +37,21 @@ class Ctl:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=environment(Path("/nonexistent"), {}),
         )  # fmt: skip
-        self._said: dict[tuple[int, tuple[str, ...]], Any] = {}
+        self._remembered: dict[tuple[int, tuple[str, ...]], Any] = {}
         assert self._read() == "ready\n"
 
     def __call__(self, one: Eval, *words: str) -> Any:
         """Return what `inspect ctl WORDS --json` says in the data folder of an eval."""
-        said = self.run(one, *words)
-        assert said.status == 0, (words, said)
-        return said.json
+        printed = self.run(one, *words)
+        assert printed.status == 0, (words, printed)
+        return printed.json
 
     def once(self, one: Eval, *words: str) -> Any:
-        """As a call, for an eval where nothing moves: what it said is remembered."""
+        """As a call, for an eval where nothing moves: its answer is remembered."""
         key = (one.pid, words)
-        if key not in self._said:
-            self._said[key] = self(one, *words)
-        return self._said[key]
+        if key not in self._remembered:
+            self._remembered[key] = self(one, *words)
+        return self._remembered[key]
 
     def run(self, one: Eval, *words: str) -> Said:
         """Run it; return its whole output."""
@@ -63,8 +63,8 @@ class Ctl:
         assert self._popen.stdin is not None
         self._popen.stdin.write(json.dumps(asked) + "\n")
         self._popen.stdin.flush()
-        told = json.loads(self._read())
-        return Said(told["status"], told["out"], told["err"])
+        result = json.loads(self._read())
+        return Said(result["status"], result["out"], result["err"])
 
     def _read(self) -> str:
         assert self._popen.stdout is not None

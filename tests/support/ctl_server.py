@@ -37,12 +37,12 @@ def serve() -> None:
             _, status = os.waitpid(child, 0)
             out.seek(0)
             err.seek(0)
-            told = {
+            result = {
                 "status": os.waitstatus_to_exitcode(status),
                 "out": out.read().decode(errors="replace"),
                 "err": err.read().decode(errors="replace"),
             }
-        print(json.dumps(told), file=tells, flush=True)
+        print(json.dumps(result), file=tells, flush=True)
     Path(one.name).unlink()
 
 

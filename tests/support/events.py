@@ -22,6 +22,7 @@ from tests.support.model_values import (
     maybe,
     metrics,
     numbers,
+    operations,
     orders_of,
     process_keys,
     runs_of,
@@ -85,7 +86,15 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "python": maybe(texts),
             "waiting_since": maybe(numbers),
         },
-        ev.ProcessGone: {"process": process},
+        ev.ProcessGone: {"process": process, "last_seen_at": maybe(numbers)},
+        ev.DeadEvalFound: {
+            "process": process,
+            "logs": tuples(texts),
+            "last_written_at": numbers,
+            "started_at": maybe(numbers),
+            "run_id": maybe(texts),
+            "data_dir": maybe(texts),
+        },
         ev.TasksSeen: {
             "process": process,
             "as_of": numbers,
@@ -108,6 +117,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "samples": tuples(st.tuples(task, numbers)),
         },
         ev.ReadFailed: {"process": process, "what": texts, "reason": texts},
+        ev.OperationsSeen: {"process": process, "operations": tuples(operations)},
         ev.LogRead: {
             "task": task,
             "header": st.builds(

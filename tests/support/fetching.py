@@ -20,7 +20,7 @@ HERE = MachineName("here")
 
 
 @dataclass
-class Hands:
+class LocalWorker:
     """Fulfils `core.model.job.Worker`.
 
     Attributes:

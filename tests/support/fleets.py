@@ -6,6 +6,7 @@ from typing import Any
 
 from core.desk.step import advance
 from core.events import (
+    DeadEvalFound,
     Event,
     LinkChanged,
     LogRead,
@@ -114,9 +115,20 @@ def process_seen(
     return ProcessSeen(at=at, process=process_key(machine, pid), state=state, **more)
 
 
-def process_gone(machine: MachineName = H1, pid: int = 100, at: float = NOW) -> ProcessGone:
-    """A process ended."""
-    return ProcessGone(at=at, process=process_key(machine, pid))
+def process_gone(
+    machine: MachineName = H1, pid: int = 100, at: float = NOW, last_seen_at: float | None = None
+) -> ProcessGone:
+    """A process ended; with `last_seen_at` (0: unknown) nobody saw it end."""
+    return ProcessGone(at=at, process=process_key(machine, pid), last_seen_at=last_seen_at)
+
+
+def dead_eval_found(
+    *logs: str, pid: int = 7, at: float = NOW, wrote_at: float = NOW - 600, **more: Any
+) -> DeadEvalFound:
+    """Files were found of an eval that nobody saw."""
+    key = ProcessKey(H1, pid, f"files-{pid}")
+    more.setdefault("started_at", wrote_at - 60)
+    return DeadEvalFound(at=at, process=key, logs=logs, last_written_at=wrote_at, **more)
 
 
 def task_row(  # a plain word for each thing that tests change

@@ -112,11 +112,11 @@ class Gpus:
 
     @staticmethod
     def end_of(child: subprocess.Popen[str]) -> "Ran":
-        """Return what a start said."""
+        """Return the result of a start."""
         out, err = child.communicate(timeout=40)
-        said = out.split()
-        pid = int(said[0]) if said else None
-        return Ran(status=child.returncode, pid=pid, given=said[1] if said else "", err=err)
+        lines = out.split()
+        pid = int(lines[0]) if lines else None
+        return Ran(status=child.returncode, pid=pid, given=lines[1] if lines else "", err=err)
 
     def is_unlocked(self, uuid: str) -> bool:
         """Whether nobody holds the lock of a GPU now."""
@@ -127,16 +127,16 @@ class Gpus:
                 return False
             return True
 
-    def said(self, uuid: str) -> Mapping[str, Any]:
+    def held_by(self, uuid: str) -> Mapping[str, Any]:
         """What a reservation says of itself; nothing where it is empty."""
         text = (self.locks / f"{uuid}.lock").read_text()
-        said: Mapping[str, Any] = json.loads(text) if text else {}
-        return said
+        holder: Mapping[str, Any] = json.loads(text) if text else {}
+        return holder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a start said: the eval's pid, the GPUs that it got, errors."""
+    """The result of a start: the eval's pid, the GPUs that it got, errors."""
 
     status: int
     pid: int | None

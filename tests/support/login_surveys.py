@@ -13,7 +13,7 @@ from core.launch.preflight.machine_choice import choose_machines
 from core.model.job import Job
 from tests.support.specs import plans, spec
 from tests.support.standins import Login
-from tests.support.surveys import said
+from tests.support.surveys import texts
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
 BUSY = re.compile("warning (load|memory|network):")
@@ -21,8 +21,8 @@ BUSY = re.compile("warning (load|memory|network):")
 
 async def survey_answer(login: Login, **given: Any) -> Mapping[str, Any]:
     """Return the answer of a survey that is asked for this alone."""
-    job = Job(program="survey", verb="survey", given=given, changes=False)
-    return await login.hands().work(HERE.name, job, deadline=50)
+    job = Job(program="survey", verb="survey", given=given)
+    return await login.worker().work(HERE.name, job, deadline=50)
 
 
 async def checked_plans(
@@ -31,10 +31,10 @@ async def checked_plans(
     """Return the preflight of each run of a spec."""
     made = [[each] for each in plans(spec(text=text), machine=HERE)]
     return await choose_machines(
-        login.hands(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=50, **how
+        login.worker(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=50, **how
     )
 
 
 def troubles(checked: CheckedPlan) -> list[str]:
     """Return the checks that are not ok, without those of load and network."""
-    return [each for each in said(checked.checks) if not BUSY.match(each)]
+    return [each for each in texts(checked.checks) if not BUSY.match(each)]

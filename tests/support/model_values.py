@@ -18,6 +18,7 @@ from core.model.machine import (
     Memory,
     ToolState,
 )
+from core.model.operation import Operation
 from core.model.order import Instance, Order, OrderState
 from core.model.run import Run, RunLog, RunState
 from core.model.sample import Activity, Sample, ToolCall
@@ -73,6 +74,17 @@ activities = st.builds(
         )
     ),
     tokens=maybe(whole),
+)
+
+operations = st.builds(
+    Operation,
+    action=st.sampled_from(["Subprocess", "Model", "Tool Call"]) | texts,
+    what=texts,
+    words=texts,
+    since=numbers,
+    task=texts,
+    sample=maybe(st.tuples(whole | texts, whole)),
+    count=whole,
 )
 
 samples = st.builds(

@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 
 _SERVE = """
 import json, os, socket, sys, time
-pid, control, told = int(sys.argv[2]), sys.argv[3], sys.argv[4]
+pid, control, signals = int(sys.argv[2]), sys.argv[3], sys.argv[4]
 if pid:
     with open("/proc/sys/kernel/ns_last_pid", "w") as file:
         file.write(str(pid - 1))
@@ -34,7 +34,7 @@ while True:
     connection, _ = listener.accept()
     asked = connection.recv(65536)
     if asked:
-        with open(told, "ab") as file:
+        with open(signals, "ab") as file:
             file.write(asked)
         connection.sendall(b"HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\n[]")
     connection.close()

@@ -12,7 +12,7 @@ from core.model.order import Instance, Order, Outcome
 
 
 class Book:
-    """`core.act.ports.OrderStore` that remembers, and can be told to fail."""
+    """`core.act.ports.OrderStore` that remembers, and can be set to fail."""
 
     def __init__(self, orders: Sequence[Order] = ()) -> None:
         self.orders: list[Order] = list(orders)
@@ -59,8 +59,8 @@ PAUSED = TaskKey(ProcessKey(MachineName("h100-1"), 100, "s100"), "t1")
 
 
 def order(id: str, *, target: Target = PAUSED, **more: Any) -> Order:  # noqa: A002
-    """Return an order, a soft pause of a task where nothing else is said."""
-    said: dict[str, Any] = {
+    """Return an order, a soft pause of a task unless told otherwise."""
+    fields: dict[str, Any] = {
         "plan": f"plan-{id}",
         "at": 1.0,
         "instance": HERE,
@@ -71,4 +71,4 @@ def order(id: str, *, target: Target = PAUSED, **more: Any) -> Order:  # noqa: A
         "preview": "3 samples in flight finish; 4 queued wait",
         "basis": {"pause": "none"},
     }
-    return Order(id=id, address=address_of(target), **{**said, **more})
+    return Order(id=id, address=address_of(target), **{**fields, **more})

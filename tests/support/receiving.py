@@ -1,4 +1,4 @@
-"""Runs a connection in a test and waits for what it says."""
+"""Runs a connection in a test and waits for its events."""
 
 import asyncio
 import json
@@ -14,19 +14,19 @@ from tests.support.waiting import until
 
 
 class Receiver:
-    """All that a connection said, in order."""
+    """All that a connection received, in order."""
 
     def __init__(self, connection: MachineConnection) -> None:
         self.connection = connection
         self.received: list[Received] = []
 
     def receive(self, received: Received) -> None:
-        """Take one thing."""
+        """Keep one event of the connection."""
         self.received.append(received)
 
     async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until `wanted()`."""
-        await until(wanted, "the station tells it", seconds, every=0.01, seen=self._tail)
+        await until(wanted, "the connection received it", seconds, every=0.01, seen=self._tail)
 
     def _tail(self) -> str:
         return "\n".join(str(received)[:300] for received in self.received[-12:])

@@ -73,7 +73,7 @@ class GitServer:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    told: GitServer
+    git_server: GitServer
 
     def do_GET(self) -> None:
         self._answer()
@@ -87,15 +87,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _answer(self) -> None:
         given = self.headers.get("Authorization", "").removeprefix("Basic ")
         password = base64.b64decode(given).decode().partition(":")[2] if given else None
-        self.told.asked.append((self.path, password))
-        self.told.on_request()
-        for old, new in self.told.moved.items():
+        self.git_server.asked.append((self.path, password))
+        self.git_server.on_request()
+        for old, new in self.git_server.moved.items():
             if self.path.startswith(old):
                 self.send_response(301)
                 self.send_header("Location", new + self.path.removeprefix(old))
                 self.end_headers()
                 return
-        if self.told.password is not None and password != self.told.password:
+        if self.git_server.password is not None and password != self.git_server.password:
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="git"')
             self.send_header("Content-Length", "0")
@@ -107,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         body = self._body()
         env = {
-            **os.environ, "GIT_PROJECT_ROOT": str(self.told.root), "GIT_HTTP_EXPORT_ALL": "1",
+            **os.environ, "GIT_PROJECT_ROOT": str(self.git_server.root), "GIT_HTTP_EXPORT_ALL": "1",
             "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": self.command,
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
             "CONTENT_LENGTH": str(len(body)), "GIT_CONFIG_NOSYSTEM": "1",
@@ -145,14 +145,14 @@ class _Server(http.server.ThreadingHTTPServer):
 @contextmanager
 def serving(root: Path, password: str | None = None) -> Generator[GitServer]:
     """Serve the repositories of a folder."""
-    told = GitServer(root, password)
-    handler = type("Handler", (_Handler,), {"told": told})
+    found = GitServer(root, password)
+    handler = type("Handler", (_Handler,), {"git_server": found})
     server = _Server(("127.0.0.1", 0), handler)
-    told.port = server.server_address[1]
+    found.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield told
+        yield found
     finally:
         server.shutdown()
         server.server_close()

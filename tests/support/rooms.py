@@ -28,7 +28,7 @@ from core.ports import FleetUpdate, Reply, Room, Show, SignIn
 from core.signal import Signal
 from core.views.changes import only_older
 from tests.support.busy_fleets import busy_fleet
-from tests.support.clocks import LOOKING
+from tests.support.clocks import DIALOG_CLOCK
 from tests.support.fleets import (
     NOW,
 )
@@ -216,10 +216,10 @@ async def answerable(pilot: Pilot[None], words: str = "") -> None:
     await shows(pilot, words)
     dialog = pilot.app.screen
     assert isinstance(dialog, GuardedDialog), screen_text(pilot.app)
-    LOOKING.go_on()
+    DIALOG_CLOCK.advance()
     assert dialog.was_seen
     entered_at = dialog._entered_at  # pyright: ignore[reportPrivateUsage] - an Enter would answer
-    assert LOOKING.monotonic() - entered_at >= REPEAT_S
+    assert DIALOG_CLOCK.monotonic() - entered_at >= REPEAT_S
 
 
 class _Failing(FakeRoom):

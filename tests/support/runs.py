@@ -53,11 +53,11 @@ def run(number: int, state: RunState = RunState.RUNNING, *, ago: float = 300.0, 
 
 def every_run() -> tuple[Run, ...]:
     """Return a run in each state worth a picture."""
-    said = "the run did not start: Inspect did not find a task with the name in the spec"
+    message = "the run did not start: Inspect did not find a task with the name in the spec"
     ctf = "inspect_evals/gdm_intercode_ctf"
     return (
         run(1, RunState.SUCCESS, ago=90_000, ended_at=NOW - 89_000, logs=(LOG,)),
-        run(2, RunState.ERROR, ago=4_000, machine=H2, ended_at=NOW - 700, message=said),
+        run(2, RunState.ERROR, ago=4_000, machine=H2, ended_at=NOW - 700, message=message),
         run(
             3, RunState.LOST, ago=3_000, machine=EU, ended_at=NOW - 2_000, model="openai/gpt-5",
             task="inspect_evals/gpqa_diamond", operator="bob", is_ours=False,

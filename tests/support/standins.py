@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.fetching import Hands
+from tests.support.fetching import LocalWorker
 from tests.support.processes import with_words
-from tests.support.shipped_answers import answer_line
+from tests.support.shipped_answers import prints_answer
 from tests.support.surveys import of
 
 
@@ -42,24 +42,24 @@ class Login:
         return path
 
     def quick_python(self) -> Path:
-        """An interpreter whose Inspect is told at once, and works."""
-        told: dict[str, Any] = {
+        """An interpreter whose Inspect answers at once, and works."""
+        facts: dict[str, Any] = {
             "python": "3.11.0",
             "inspect": "0.3.285",
             "packages": {},
             "imported": True,
         }
-        return self.tool("python-well", f"printf %s '{answer_line(told)}'")
+        return self.tool("python-well", prints_answer(facts))
 
     def quick(self, task: str = "evalroom/smoke") -> str:
         """The text of a spec that this interpreter runs."""
         return of(task) + f'python = "{self.quick_python()}"\n'
 
-    def hands(self) -> Hands:
+    def worker(self) -> LocalWorker:
         """What does jobs there, over a real link."""
         self.home.mkdir(exist_ok=True)
         path = f"{self.tools}:{os.environ['PATH']}"
-        return Hands(self.home, env={"PATH": path, "HF_HUB_OFFLINE": None, **self.env})
+        return LocalWorker(self.home, env={"PATH": path, "HF_HUB_OFFLINE": None, **self.env})
 
 
 NVIDIA = """

@@ -49,13 +49,13 @@ def failed(state: ToolState, error: str = "") -> SurveyPart[Any]:
     return SurveyPart(state=state, error=error)
 
 
-def task_told(facts: SurveyFacts, task: str, told: TaskFacts) -> SurveyFacts:
+def with_task_facts(facts: SurveyFacts, task: str, known: TaskFacts) -> SurveyFacts:
     """The same machine, whose Inspect says this of a task."""
     assert facts.inspect.value is not None
-    return replace(facts, inspect=found(replace(facts.inspect.value, tasks={task: told})))
+    return replace(facts, inspect=found(replace(facts.inspect.value, tasks={task: known})))
 
 
-def inspect_told(facts: SurveyFacts, **changes: Any) -> SurveyFacts:
+def with_inspect(facts: SurveyFacts, **changes: Any) -> SurveyFacts:
     """The same machine, whose interpreter says this of itself."""
     assert facts.inspect.value is not None
     return replace(facts, inspect=found(replace(facts.inspect.value, **changes)))
@@ -109,7 +109,7 @@ def judged(
     return assess_run(plan(spec), facts, Fleet() if fleet is None else fleet, **how)
 
 
-def said(checks: Sequence[Check], *levels: CheckLevel) -> list[str]:
+def texts(checks: Sequence[Check], *levels: CheckLevel) -> list[str]:
     """Checks of these levels (none: all that are not ok) as texts: `STOP docker: ...; advice`."""
     wanted = levels or (CheckLevel.WARNING, CheckLevel.STOP)
     return [
@@ -129,10 +129,10 @@ def mine(more: str = "") -> Spec:
     return spec(GIVEN + more, text=OWN_SPEC)
 
 
-def with_task(**told: Any) -> SurveyFacts:
+def with_task(**more: Any) -> SurveyFacts:
     """A machine where all is well, whose Inspect says this of that task."""
-    row: dict[str, Any] = {"state": "ok", **told}
-    return task_told(WELL, OWN, TaskFacts(**row))
+    row: dict[str, Any] = {"state": "ok", **more}
+    return with_task_facts(WELL, OWN, TaskFacts(**row))
 
 
 async def preflight(

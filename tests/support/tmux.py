@@ -88,9 +88,9 @@ def in_tmux(
     """Run `command` in a tmux of its own; end both afterwards."""
     assert shutil.which("tmux"), "tmux is needed: scripts/system-packages names what is missing"
     tmux = Tmux(folder / "tmux")
-    told = [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
+    variables = [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
     size = ["-x", str(columns), "-y", str(lines)]
-    tmux.run("new-session", "-d", "-s", "room", *size, *told, join(command))
+    tmux.run("new-session", "-d", "-s", "room", *size, *variables, join(command))
     try:
         yield tmux
     finally:

@@ -27,9 +27,9 @@ def uv_env() -> Mapping[str, str]:
 def _index() -> Mapping[str, str]:
     """uv reads nothing of pip's config: a mirror that pip is given is told it."""
     words = [sys.executable, "-m", "pip", "config", "list"]
-    told = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    printed = subprocess.run(words, capture_output=True, text=True, check=False).stdout
     given = os.environ.get("UV_DEFAULT_INDEX")
-    found = [line.partition("=")[2].strip("'") for line in told.splitlines() if _names(line)]
+    found = [line.partition("=")[2].strip("'") for line in printed.splitlines() if _names(line)]
     index = given or (found[-1] if found else None)
     return {} if index is None else {"UV_DEFAULT_INDEX": index}
 

@@ -18,7 +18,7 @@ from core.frames import Frame
 from core.ids import SampleKey
 from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
-from tests.support.clocks import LOOKING
+from tests.support.clocks import DIALOG_CLOCK
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tests.support.waiting import wait_until
@@ -184,7 +184,7 @@ async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
             await _home(pilot, app)
             await _typed(app, *opening)
             await pilot.pause()
-            LOOKING.go_on()  # a dialog takes keys from now on
+            DIALOG_CLOCK.advance()  # a dialog takes keys from now on
             await _typed(app, *KEYS)
         await acted.watched.goes_on()
         kinds = [frame.head["path"] for frame in acted.wire if frame.kind == "send"]

@@ -43,16 +43,16 @@ def test_a_window_has_a_plain_name_and_no_tmux_around_it(machine: MachineConfig)
     assert found.words[4:6] == ("/bin/sh", "-c")
     assert not found.words[6].endswith(";")  # a tmux would begin its next command there
     assert "press C-b twice" in found.note
-    told = replace(found, words=_run(found.words[6])).words
-    assert told[:2] == ("unset", "/tmp/it's")
-    assert told[2:] in {WORDS, ("ssh", "-t", "-o", "RemoteCommand=none", "far", told[-1])}
+    words = replace(found, words=_run(found.words[6])).words
+    assert words[:2] == ("unset", "/tmp/it's")
+    assert words[2:] in {WORDS, ("ssh", "-t", "-o", "RemoteCommand=none", "far", words[-1])}
 
 
 def _run(script: str) -> tuple[str, ...]:
     """Return what the shell in a new window runs: TMUX, its folder, and the words."""
-    told = 'printf "%s\\n" "${TMUX-unset}" "$TMUX_TMPDIR"; printf "%s\\n"'
+    prefix = 'printf "%s\\n" "${TMUX-unset}" "$TMUX_TMPDIR"; printf "%s\\n"'
     for program in ("tmux", "ssh"):
-        script = script.replace(f"'{program}' ", f"{told} '{program}' ", 1)
+        script = script.replace(f"'{program}' ", f"{prefix} '{program}' ", 1)
     done = subprocess.run(
         ["/bin/sh", "-c", script], env={"TMUX": "x"}, capture_output=True, text=True, check=True
     )
@@ -72,10 +72,10 @@ async def test_what_can_not_be_opened_is_reported() -> None:
         attaching = AttachController(
             app, AttachSettings(machines=(HERE,), way="window"), environ={}
         )
-        for machine, words, said in (
+        for machine, words, sentence in (
             (FAR, WORDS, "does not name this run's machine"),
             (HERE, (), "no terminal to attach to"),
             (HERE, ("a\0b",), "NUL character"),
         ):
             attaching.open(machine.name, words, title=RUN, leave="")
-            await shows(pilot, said)
+            await shows(pilot, sentence)

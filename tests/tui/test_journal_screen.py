@@ -1,4 +1,4 @@
-"""The journal of orders on screen, told with keys."""
+"""The journal of orders on screen, with real keys."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ SECOND = replace(
 OLD = replace(order("c3", at=NOW - 90_000), name="h100-9 gone_task", state=OrderState.DONE)
 
 
-class Hands:
+class ScriptedOrders:
     """What the screen asks of `ActionService`: the journal."""
 
     def __init__(self, *orders: Order) -> None:
@@ -63,8 +63,8 @@ def room_with(*orders: Order) -> FakeRoom:
     return room
 
 
-def opened_on(room: FakeRoom, hands: Hands | None = None, **more: Any) -> RoomApp:
-    return app_on(room, services=services_on(room, acting=hands, **more))
+def opened_on(room: FakeRoom, orders: ScriptedOrders | None = None, **more: Any) -> RoomApp:
+    return app_on(room, services=services_on(room, acting=orders, **more))
 
 
 def journal(app: RoomApp) -> JournalScreen:
@@ -129,19 +129,19 @@ async def test_the_page_tells_the_order_under_the_cursor() -> None:
 
 async def test_older_orders_come_from_the_book_and_what_is_settled_wins() -> None:
     ended = replace(SECOND, state=OrderState.DONE, message="the process has ended")
-    hands = Hands(ended, OLD)
-    app = opened_on(room_with(FIRST, SECOND), hands)
+    orders = ScriptedOrders(ended, OLD)
+    app = opened_on(room_with(FIRST, SECOND), orders)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "gone_task")
         assert ids(app) == ["b2", "a1", "c3"]
         assert "the process has ended" in screen_text(app)
-        assert hands.asked[0].limit >= 1_000
+        assert orders.asked[0].limit >= 1_000
 
 
 async def test_an_order_that_is_given_and_ends_is_seen_at_once_and_the_cursor_stays() -> None:
     room = room_with(FIRST)
-    app = opened_on(room, Hands(OLD))
+    app = opened_on(room, ScriptedOrders(OLD))
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "gone_task")
@@ -156,9 +156,9 @@ async def test_an_order_that_is_given_and_ends_is_seen_at_once_and_the_cursor_st
 
 
 async def test_a_book_that_can_not_be_read_is_said_and_what_is_known_is_shown() -> None:
-    hands = Hands()
-    hands.fails = True
-    app = opened_on(room_with(FIRST), hands)
+    orders = ScriptedOrders()
+    orders.fails = True
+    app = opened_on(room_with(FIRST), orders)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("J")
         await shows(pilot, "the disk failed")
@@ -222,8 +222,12 @@ async def test_the_shown_orders_are_written_for_the_operator_alone(tmp_path: Pat
         await pilot.press("J", "/", *"rate", "enter")
         await write_to(pilot, file)
         await shows(pilot, "Wrote 1 order")
-        [told] = [json.loads(line) for line in file.read_text().splitlines()]
-        assert (told["id"], told["reason"], told["state"]) == ("a1", "rate limits", "intent")
+        [written] = [json.loads(line) for line in file.read_text().splitlines()]
+        assert (written["id"], written["reason"], written["state"]) == (
+            "a1",
+            "rate limits",
+            "intent",
+        )
         assert file.stat().st_mode & 0o777 == 0o600
 
 

@@ -1,4 +1,4 @@
-"""The launch form told with keys: from a template to a run, and what keeps one from starting."""
+"""The launch form, with real keys: from a template to a run, and what keeps one from starting."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,8 +39,8 @@ STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer",
 
 def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ScriptedLaunching, RoomApp]:
     room = FakeRoom(fleet or busy_fleet())
-    told = ScriptedLaunching(room)
-    return told, app_on(room, services=services_on(room, launching=told, **more))
+    launching = ScriptedLaunching(room)
+    return launching, app_on(room, services=services_on(room, launching=launching, **more))
 
 
 async def typed(pilot: Pilot[None], text: str) -> None:
@@ -75,7 +75,7 @@ async def planned(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
 
 
 async def test_from_a_template_to_a_run_by_keys_alone() -> None:
-    told, app = room_to_launch()
+    launching, app = room_to_launch()
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         for words in (
@@ -85,14 +85,14 @@ async def test_from_a_template_to_a_run_by_keys_alone() -> None:
             "spec.toml",
         ):
             assert words in screen_text(app)
-        assert told.launched == []
+        assert launching.launched == []
         await pilot.press("enter")
         await answerable(pilot, "Launch · result")
         await shows(pilot, "running")
         await pilot.press("enter")
         await shows(pilot, "1 Runs")
         assert isinstance(app.screen, RunsScreen)
-        [[checked]] = told.launched
+        [[checked]] = launching.launched
         assert (checked.plan.machine, checked.plan.spec.on_error) == (H1, "continue")
         assert app.screen.run_here is not None
         assert app.screen.run_here.id == checked.plan.run
@@ -100,12 +100,12 @@ async def test_from_a_template_to_a_run_by_keys_alone() -> None:
 
 
 async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_taken() -> None:
-    told, app = room_to_launch(drafts=MemoryStore())
+    launching, app = room_to_launch(drafts=MemoryStore())
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "ctrl+r")
         await shows(pilot, "1 field to fix")
-        assert told.asked == []
+        assert launching.asked == []
         await pilot.press("enter", "down", "enter", "ctrl+r")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
@@ -120,11 +120,11 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
         await shows(pilot, "What happens when a sample fails")
         await pilot.press("enter", "ctrl+r")
         await answerable(pilot, "Plan")
-        assert told.asked[-1].on_error == "continue"
+        assert launching.asked[-1].on_error == "continue"
 
 
 async def test_a_share_to_tolerate_is_typed_on() -> None:
-    told, app = room_to_launch()
+    launching, app = room_to_launch()
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "enter")
@@ -133,11 +133,11 @@ async def test_a_share_to_tolerate_is_typed_on() -> None:
         await shows(pilot, "on_error = { tolerate = 0.1 }")
         await pilot.press("5", "ctrl+r")
         await answerable(pilot, "Plan")
-        assert told.asked[-1].on_error == Tolerate(0.15)
+        assert launching.asked[-1].on_error == Tolerate(0.15)
 
 
 async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None:
-    told, app = room_to_launch()
+    launching, app = room_to_launch()
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await ready(pilot)
         await pilot.press("pagedown", *"few")
@@ -145,16 +145,16 @@ async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None
         await pilot.press("ctrl+r")
         await shows(pilot, "limit:")
         assert isinstance(app.screen, LaunchFormScreen)
-        assert told.asked == []
+        assert launching.asked == []
         await typed(pilot, "3-5")
         await shows(pilot, "at worst 33 sample")
         await pilot.press("ctrl+r")
         await answerable(pilot, "Plan")
-        assert told.asked[-1].limit == (3, 5)
+        assert launching.asked[-1].limit == (3, 5)
 
 
 async def test_typed_text_is_the_value_and_enter_goes_on() -> None:
-    told, app = room_to_launch()
+    launching, app = room_to_launch()
     async with app.run_test(size=(200, 50)) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup", "pageup")
@@ -169,7 +169,7 @@ async def test_typed_text_is_the_value_and_enter_goes_on() -> None:
         await shows(pilot, 'env = { ACME_BASE_URL = "http://h/v1" }')
         await pilot.press("ctrl+r")
         await answerable(pilot, "Plan")
-        asked = told.asked[-1]
+        asked = launching.asked[-1]
         assert asked.task == ("evalroom/arithmetic",)
         assert asked.model == ("openai-api/acme/x",)
         assert dict(asked.secrets) == {"ACME_API_KEY": "ACME_API_KEY"}
@@ -180,7 +180,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "form.json"
-    told, app = room_to_launch(drafts=ViewState(file))
+    launching, app = room_to_launch(drafts=ViewState(file))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await smoke(pilot, machine="h100-2")
         await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
@@ -199,13 +199,13 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
         await pilot.press("x")  # and what is typed last is kept when the room just ends
         await shows(pilot, '"on_error" is wrong: "x"')
     assert '"on_error": "x"' in file.read_text()
-    assert told.launched == []
+    assert launching.launched == []
 
 
 async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_started() -> None:
     store = MemoryStore()
-    told, app = room_to_launch(drafts=store)
-    told.launch_fails = NotConfirmed("Nothing can be launched: evalroom is read-only")
+    launching, app = room_to_launch(drafts=store)
+    launching.launch_fails = NotConfirmed("Nothing can be launched: evalroom is read-only")
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press("enter")
@@ -213,7 +213,7 @@ async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_star
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
         assert store.view["drafts"]
-        told.launch_fails = None
+        launching.launch_fails = None
         await pilot.press("ctrl+r")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
@@ -225,25 +225,25 @@ async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_star
 
 
 async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
-    told, app = room_to_launch()
-    told.checks = {H1: (PYTHON, STOP)}
+    launching, app = room_to_launch()
+    launching.checks = {H1: (PYTHON, STOP)}
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         assert "a check stops this run: nothing starts" in screen_text(app)
         await pilot.press("enter")
         await shows(pilot, "Not started: the check docker failed")
-        told.checks = {}
+        launching.checks = {}
         await pilot.press("g")
         await answerable(pilot, "✓ disk")
-        assert told.launched == []
+        assert launching.launched == []
         await pilot.press("enter")
         await answerable(pilot, "Launch · result")
-        assert len(told.launched) == 1
+        assert len(launching.launched) == 1
 
 
 async def test_of_a_matrix_what_is_stopped_is_left_out_by_a_key_of_its_own() -> None:
-    told, app = room_to_launch()
-    told.checks = {H2: (STOP,)}
+    launching, app = room_to_launch()
+    launching.checks = {H2: (STOP,)}
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot, machine="h100-1, h100-2")
         text = screen_text(app)
@@ -252,26 +252,26 @@ async def test_of_a_matrix_what_is_stopped_is_left_out_by_a_key_of_its_own() -> 
         await answerable(pilot, "Skipped 1 run")
         await pilot.press("enter")
         await answerable(pilot, "Launch · result")
-        [[checked]] = told.launched
+        [[checked]] = launching.launched
         assert checked.plan.machine == H1
 
 
 async def test_a_production_machine_takes_its_name_typed() -> None:
     fleet = busy_fleet()
     marked = replace(fleet.machines[H1], production=True)
-    told, app = room_to_launch(replace(fleet, machines={**fleet.machines, H1: marked}))
+    launching, app = room_to_launch(replace(fleet, machines={**fleet.machines, H1: marked}))
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press(*"h100", "enter")
         await answerable(pilot, "h100 does not match")
-        assert told.launched == []
+        assert launching.launched == []
         await pilot.press(*"h100-1", "enter")
         await answerable(pilot, "Launch · result")
-        assert len(told.launched) == 1
+        assert len(launching.launched) == 1
 
 
 async def test_nothing_is_launched_by_an_enter_before_the_plan_was_seen_or_by_another_key() -> None:
-    told, app = room_to_launch()
+    launching, app = room_to_launch()
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("ctrl+r", "enter", "enter", "enter")
@@ -280,47 +280,47 @@ async def test_nothing_is_launched_by_an_enter_before_the_plan_was_seen_or_by_an
             await pilot.press(key)
         await pilot.press("tab", "shift+tab", "f1", "ctrl+r", "ctrl+s")
         assert isinstance(app.screen, LaunchPlanDialog)
-        assert told.launched == []
+        assert launching.launched == []
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
 
 
 async def test_a_plan_that_can_not_be_made_says_why_and_leads_back_to_the_form() -> None:
-    told, app = room_to_launch()
-    told.fails = SpecWrong("the matrix has 2000 runs", "at most 1000")
+    launching, app = room_to_launch()
+    launching.fails = SpecWrong("the matrix has 2000 runs", "at most 1000")
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("ctrl+r")
         await shows(pilot, "the matrix has 2000 runs. At most 1000")
         await pilot.press("enter", "escape")
         await shows(pilot, "Launch · smoke")
-        assert told.launched == []
+        assert launching.launched == []
 
 
 async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
-    told, app = room_to_launch()
-    told.gate.clear()
+    launching, app = room_to_launch()
+    launching.gate.clear()
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("ctrl+r")
         await shows(pilot, "looked at 0 of 1")
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
-        told.gate.set()
+        launching.gate.set()
         await pilot.pause()
         assert isinstance(app.screen, LaunchFormScreen)
 
 
 async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:
-    told, app = room_to_launch()
-    told.starting.clear()
+    launching, app = room_to_launch()
+    launching.starting.clear()
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press("enter")
         await shows(pilot, "Launch · starting")
         await pilot.press("escape")
         await shows(pilot, "no runs yet: press n")
-        told.starting.set()
+        launching.starting.set()
         await shows(pilot, "running")
         assert [run.state for run in app.room.fleet.runs.values()] == [RunState.RUNNING]
 
@@ -375,8 +375,8 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
 @pytest.mark.parametrize("why", ["", "evalroom is read-only: nothing is launched"])
 async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
-    told = ScriptedLaunching(room) if why else None
-    app = app_on(room, services=services_on(room, launching=told, why_no_launch=why))
+    launching = ScriptedLaunching(room) if why else None
+    app = app_on(room, services=services_on(room, launching=launching, why_no_launch=why))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         assert "n new run" not in screen_text(app)
         await pilot.press("n")

@@ -27,7 +27,7 @@ def room() -> tuple[ScriptedLaunching, RoomApp]:
     fleet = with_runs(busy_fleet(), every_run())
     marked = replace(fleet.machines[H1], production=True, tags=("gpu",))
     held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
-    told = ScriptedLaunching(held)
+    launching = ScriptedLaunching(held)
     stop = Check(
         name="docker",
         level=CheckLevel.STOP,
@@ -38,9 +38,9 @@ def room() -> tuple[ScriptedLaunching, RoomApp]:
         name="containers", level=CheckLevel.WARNING, message="8 x 4G are asked for, 20G are free",
         advice="max_samples = 5",
     )  # fmt: skip
-    told.checks = {EU: (PYTHON, stop, memory)}
-    told.printed = {run(2).id: PRINTED, run(5).id: PRINTED}
-    return told, app_on(held, services=services_on(held, launching=told))
+    launching.checks = {EU: (PYTHON, stop, memory)}
+    launching.printed = {run(2).id: PRINTED, run(5).id: PRINTED}
+    return launching, app_on(held, services=services_on(held, launching=launching))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
@@ -70,8 +70,8 @@ async def test_what_happens_on_an_error_is_chosen(picture: Picture) -> None:
     ids=["small", "production", "matrix", "large"],
 )
 async def test_the_plan(picture: Picture, machines: str, size: tuple[int, int]) -> None:
-    told, app = room()
-    told.passed_over = ((H2, "its link is down"),) if machines == "any" else ()
+    launching, app = room()
+    launching.passed_over = ((H2, "its link is down"),) if machines == "any" else ()
     async with app.run_test(size=size) as pilot:
         await press(pilot, *TO_MACHINE, *machines, *ON_ERROR, "ctrl+r")
         await answerable(pilot, "Plan")

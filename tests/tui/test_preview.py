@@ -12,7 +12,7 @@ from core.act.refusals import Refusal
 from core.ids import TaskKey
 from core.model.order import OrderState, Outcome
 from tests.support.busy_fleets import busy_fleet
-from tests.support.clocks import LOOKING
+from tests.support.clocks import DIALOG_CLOCK
 from tests.support.fleets import H1, H2, named, task_key
 from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
 from tests.support.scripted_acting import ScriptedActing
@@ -252,7 +252,7 @@ async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None
         assert "not sent: changed since the preview" in text
         assert "changed since the preview: pause" in text
         assert isinstance(app.screen, PreviewDialog)
-        app.screen.look_first()
+        app.screen.guard_keys()
         await pilot.press("enter")  # not seen long enough
         assert len(acting.carried) == 1
         await answerable(pilot)
@@ -393,10 +393,10 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
         await pilot.press("p")
         for _ in range(30):
             await pilot.press("enter")
-            LOOKING.go_on(0.03)
+            DIALOG_CLOCK.advance(0.03)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
-        LOOKING.go_on(REPEAT_S)
+        DIALOG_CLOCK.advance(REPEAT_S)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1

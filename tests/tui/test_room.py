@@ -1,4 +1,4 @@
-"""What an operator does in the room, told with keys."""
+"""What an operator does in the room, with real keys."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The list of runs told with keys: the way to tasks, a run's page and output, launched again."""
+"""The list of runs, with real keys: the way to tasks, a run's page and output, launched again."""
 
 import pytest
 from textual.pilot import Pilot
@@ -31,8 +31,8 @@ SIZE = (140, 44)
 
 def room_of_runs(*runs: Run) -> tuple[ScriptedLaunching, RoomApp]:
     room = FakeRoom(with_runs(busy_fleet(), runs or every_run()))
-    told = ScriptedLaunching(room)
-    return told, app_on(room, services=services_on(room, launching=told))
+    launching = ScriptedLaunching(room)
+    return launching, app_on(room, services=services_on(room, launching=launching))
 
 
 def runs(app: RoomApp) -> RunsScreen:
@@ -101,9 +101,9 @@ async def test_it_filters_and_sorts_as_any_table() -> None:
 
 
 async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() -> None:
-    told, app = room_of_runs()
+    launching, app = room_of_runs()
     second = run(6).id
-    told.printed = {
+    launching.printed = {
         run(5).id: b"\x1b[32mfirst\x1b[0m words\n",
         second: HOSTILE.encode("utf-8", "replace"),
     }
@@ -113,32 +113,32 @@ async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() 
         await pilot.press("down")
         await shows(pilot, "⟦202E⟧evil")
         assert "first words" not in screen_text(app)
-        told.fails = RequestFailed("the link to h100-1 is down")
+        launching.fails = RequestFailed("the link to h100-1 is down")
         await pilot.press("down")
         await shows(pilot, "the link to h100-1 is down")
-        assert told.read[-1] == run(4).id
+        assert launching.read[-1] == run(4).id
 
 
 async def test_the_output_of_a_run_is_followed_while_it_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tui.screens.runs._READ_EVERY_S", 0.05)
-    told, app = room_of_runs(run(4))
+    launching, app = room_of_runs(run(4))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("N")
         await shows(pilot, "this run has printed nothing")
-        told.printed = {run(4).id: b"more came\n"}
+        launching.printed = {run(4).id: b"more came\n"}
         await shows(pilot, "more came")
 
 
 async def test_in_little_room_nothing_is_fetched_until_its_pane_is_opened() -> None:
-    told, app = room_of_runs()
-    told.printed = {run(5).id: b"printed words\n"}
+    launching, app = room_of_runs()
+    launching.printed = {run(5).id: b"printed words\n"}
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("N")
         await shows(pilot, "7 total")
         await pilot.pause()
-        assert told.read == []
+        assert launching.read == []
         await pilot.press("3")
         await shows(pilot, "printed words")
 
@@ -159,7 +159,7 @@ async def test_a_run_that_changes_is_seen_at_once_and_the_cursor_stays() -> None
 async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> None:
     base = run(4)
     spec = {**base.spec, "secrets": {"K_KEY": "team"}, "max_samples": 4}
-    told, app = room_of_runs(run(4, spec=spec))
+    launching, app = room_of_runs(run(4, spec=spec))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("d")
@@ -170,30 +170,30 @@ async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> 
         await shows(pilot, "blank: keeps samples = 10")
         await pilot.press(*"samples = 3", "ctrl+r")
         await answerable(pilot, "Plan")
-        asked = told.asked[-1]
+        asked = launching.asked[-1]
         assert dict(asked.args) == {"samples": 3}
         assert dict(asked.secrets) == {"K_KEY": "team"}
         assert (asked.max_samples, asked.on_error) == (4, "continue")
 
 
 async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> None:
-    told, app = room_of_runs()
+    launching, app = room_of_runs()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("down", "down", "R")
         await answerable(pilot, "Plan")
-        assert told.asked[-1].args == {"samples": 10, "pass_rate": 0.7}
+        assert launching.asked[-1].args == {"samples": 10, "pass_rate": 0.7}
         await pilot.press("escape")
         await pilot.pause()
         assert runs(app).is_current
-        assert told.launched == []
+        assert launching.launched == []
         await pilot.press("R")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
         await answerable(pilot, "Launch · result")
         await pilot.press("enter")
         await shows(pilot, "8 total")
-        [[checked]] = told.launched
+        [[checked]] = launching.launched
         assert runs(app).run_here is not None
         assert runs(app).table.cursor_key == checked.plan.run
 
@@ -212,13 +212,15 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
 
 
 async def test_a_run_that_may_live_on_another_host_is_not_started_again() -> None:
-    told, app = room_of_runs(run(1, RunState.ELSEWHERE, host="node1", message="it was started"))
+    launching, app = room_of_runs(
+        run(1, RunState.ELSEWHERE, host="node1", message="it was started")
+    )
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "elsewhere")
         await pilot.press("R")
         await shows(pilot, "This run may still be running on node1")
-        assert told.asked == []
+        assert launching.asked == []
 
 
 async def test_commands_are_copied_and_one_of_somebody_else_is_marked(

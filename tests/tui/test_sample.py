@@ -34,7 +34,7 @@ def answers() -> dict[str, tuple[int, bytes]]:
         "error_retries": [{}],
         "error": {},
     }
-    said: dict[str, Any] = {
+    row_with_content: dict[str, Any] = {
         **row,
         "error": {"message": TRACE},
         "error_retries": [{"message": "first try"}],
@@ -61,7 +61,7 @@ def answers() -> dict[str, tuple[int, bytes]]:
         f"{EVAL}/events{id_}": events,
         f"{EVAL}/messages{id_}": talk,
         f"{EVAL}/store{id_}": store,
-        f"{EVAL}{id_} content": said,
+        f"{EVAL}{id_} content": row_with_content,
         f"{EVAL}{id_}": row,
     }
     return {path: (200, json.dumps(body).encode()) for path, body in bodies.items()}
@@ -164,7 +164,7 @@ async def test_a_lack_of_an_older_inspect_is_reported_with_the_upgrade_of_its_ow
     room, app = opened()
     room.happen(process_seen(python=python))
     room.answers[f"{EVAL}/store?"] = (404, b'{"detail":"Not Found"}')
-    room.answers = {path: told for path, told in room.answers.items() if "/store?s" not in path}
+    room.answers = {path: answer for path, answer in room.answers.items() if "/store?s" not in path}
     async with app.run_test(size=(240, 40)) as pilot:
         await pilot.pause()
         app.go(KEY)

@@ -38,14 +38,14 @@ class FakeSessions:
 
 
 def room(*found: MachineSession) -> tuple[FakeSessions, RoomApp]:
-    told = FakeSessions(*found)
+    sessions = FakeSessions(*found)
     room = FakeRoom(busy_fleet())
-    return told, app_on(room, services=services_on(room, sessions=told))
+    return sessions, app_on(room, services=services_on(room, sessions=sessions))
 
 
 async def test_a_session_is_ended_by_its_name_alone() -> None:
     running, over = session("cybench_a", has_ended=False), session("cybench_b", has_ended=True)
-    told, app = room(running, over)
+    sessions, app = room(running, over)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_a  running")
@@ -53,10 +53,10 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await shows(pilot, "its eval is still running and will be killed")
         await pilot.press(*"cybench", "enter")
         await shows(pilot, "the name does not match")
-        assert told.ended == []
+        assert sessions.ended == []
         await pilot.press(*"cybench", "underscore", "a", "enter")
         await shows(pilot, "cybench_a has ended")
-        assert told.ended == ["cybench_a"]
+        assert sessions.ended == ["cybench_a"]
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_b  ended")
         await pilot.press("j", "enter")

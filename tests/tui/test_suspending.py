@@ -15,18 +15,20 @@ from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
 ROOM = f"{sys.executable} -m tests.support.rooms busy"
+STOPPED_IN_WRITES = f"{sys.executable} -m tests.support.stopped_in_writes"
 
 
 @pytest.fixture
-def shell() -> Generator[Tmux]:
+def shell(request: pytest.FixtureRequest) -> Generator[Tmux]:
     """A shell in tmux that runs the room on a small fleet."""
+    room = getattr(request, "param", ROOM)
     env = {"LANG": "C.UTF-8", "NO_COLOR": "", "PYTHONPATH": str(ROOT)}
     with (
         short_folder() as folder,
         in_tmux(folder, ["bash", "--norc"], columns=100, lines=30, env=env) as tmux,
     ):
         tmux.until("bash-")
-        tmux.keys("-l", ROOM)
+        tmux.keys("-l", room)
         tmux.keys("Enter")
         tmux.until(is_whole)
         yield tmux
@@ -73,3 +75,12 @@ def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell:
     wait_until(lambda: len(list(tasks.iterdir())) <= before, "no thread is left over")
     shell.keys("?")
     shell.until("Move down one row")
+
+
+@pytest.mark.parametrize("shell", [STOPPED_IN_WRITES], indirect=True)
+def test_a_signal_in_the_midst_of_a_write_does_not_freeze_the_room(shell: Tmux) -> None:
+    for _ in range(3):
+        shell.keys("?")
+        shell.until("Move down one row")
+        shell.keys("Escape")
+        shell.until(is_whole)

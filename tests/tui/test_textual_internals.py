@@ -35,6 +35,7 @@ USED = (
     (LinuxDriver, "_mouse", "whether the mouse is asked for at the start"),
     (LinuxDriver, "_run_input_thread", "reads what is typed, and is overridden"),
     (LinuxDriver, "_sigcont_application", "goes on after a stop, and is overridden"),
+    (LinuxDriver, "_sigtstp_application", "stops the program, and waits for the loop"),
     (LinuxDriver, "_writer_thread", "writes to the terminal"),
     (WriterThread, "_queue", "what is not written yet"),
     (Screen, "_compositor", "puts a screen together"),

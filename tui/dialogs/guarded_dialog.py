@@ -42,9 +42,9 @@ class GuardedDialog(TextDialog):
         was_hidden, self._is_hidden = self._is_hidden, is_too_small(app_of(self).size)
         super().draw(from_top=from_top)
         if was_hidden and not self._is_hidden:
-            self.look_first()
+            self.guard_keys()
 
-    def look_first(self) -> None:
+    def guard_keys(self) -> None:
         """Ignore keys until the next drawing has been on screen for `MIN_DISPLAY_S`."""
         self._open_at = float("inf")
 

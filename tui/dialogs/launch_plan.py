@@ -117,11 +117,11 @@ class LaunchPlanDialog(GuardedDialog):
         self._progress = self._message = Shown("")
         self.set_focus(None)
         self.draw(from_top=True)
-        self._checking = self.run_worker(self._look(), exit_on_error=False, exclusive=True)
+        self._checking = self.run_worker(self._preflight(), exit_on_error=False, exclusive=True)
 
-    async def _look(self) -> None:
+    async def _preflight(self) -> None:
         try:
-            checked = await self._launcher.preflight(self._spec, on_progress=self._heard_progress)
+            checked = await self._launcher.preflight(self._spec, on_progress=self._show_progress)
         except EvalroomError as error:
             self._fail(shown(error.sentence, 1_000))
             return
@@ -135,7 +135,7 @@ class LaunchPlanDialog(GuardedDialog):
         self.set_focus(None)
         self.draw(from_top=True)
 
-    def _heard_progress(self, sentence: str) -> None:
+    def _show_progress(self, sentence: str) -> None:
         self._progress = shown(sentence, 300)
         self.draw()
 
@@ -143,11 +143,11 @@ class LaunchPlanDialog(GuardedDialog):
         """Show a plan for confirmation."""
         self._phase, self._checked, self._message = "plan", tuple(checked), Shown("")
         self._words.value = ""
-        self.look_first()
+        self.guard_keys()
         self.draw(from_top=True)
-        self._rest_focus()
+        self._focus_words()
 
-    def _rest_focus(self) -> None:
+    def _focus_words(self) -> None:
         self.set_focus(self._words if self._words.display else None)
 
     # Drawing
@@ -271,7 +271,7 @@ class LaunchPlanDialog(GuardedDialog):
             self.set_focus(None)
             self.draw()
         else:
-            self._rest_focus()
+            self._focus_words()
 
     def action_leave_out(self) -> None:
         """Skip the runs that a check stops."""
@@ -311,7 +311,7 @@ class LaunchPlanDialog(GuardedDialog):
         self._disconnect = starting.updated.connect(lambda _: self._take_changes())
         self.set_interval(1.0, self.draw)
         self.set_focus(None)
-        self.look_first()
+        self.guard_keys()
         self.draw(from_top=True)
         self._take_changes()
 

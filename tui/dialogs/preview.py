@@ -107,7 +107,7 @@ class PreviewDialog(GuardedDialog):
     async def _make_plan(self) -> None:
         assert self._make is not None  # noqa: S101 - else nothing is asked
         try:
-            plan = await self._make(self._heard_progress, self._hurry)
+            plan = await self._make(self._show_progress, self._hurry)
         except EvalroomError as error:
             self._phase, self._failed = "failed", shown(error.sentence, 600)
             self.draw(from_top=True)
@@ -115,7 +115,7 @@ class PreviewDialog(GuardedDialog):
         self._phase = "plan"
         self._offer(replace(plan, reason=self._reason.value.strip() or plan.reason))
 
-    def _heard_progress(self, progress: PlanningProgress) -> None:
+    def _show_progress(self, progress: PlanningProgress) -> None:
         self._progress = progress
         self.draw()
 
@@ -123,11 +123,11 @@ class PreviewDialog(GuardedDialog):
         """Show a plan for confirmation."""
         self._plan, self._yes, self._message = plan, False, Shown("")
         self._words.value = ""
-        self.look_first()
+        self.guard_keys()
         self.draw(from_top=self._phase == "plan")
-        self._rest_focus()
+        self._focus_words()
 
-    def _rest_focus(self) -> None:
+    def _focus_words(self) -> None:
         """Focus the input for the confirming words, if the plan needs them."""
         self.set_focus(self._words if self._words.display else None)
 
@@ -203,7 +203,7 @@ class PreviewDialog(GuardedDialog):
         if plan is not None and sent:
             yield from self._confirming(plan)
         if plan is not None and not self.is_typing(self._words):
-            yield from self._looking(plan, sent=sent)
+            yield from self._view_keys(plan, sent=sent)
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
             yield "g", "preview again"
         is_over = self._sent_plan is not None and not self._sent_plan.is_running
@@ -224,7 +224,7 @@ class PreviewDialog(GuardedDialog):
         if plan.confirmation == "words":
             yield "Tab", "reason, other keys"
 
-    def _looking(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
+    def _view_keys(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
         if sent:
             yield "r", "reason"
         if has_details(plan):
@@ -282,7 +282,7 @@ class PreviewDialog(GuardedDialog):
 
     @on(Input.Submitted, "#reason")
     def _reason_typed(self) -> None:
-        self._rest_focus()
+        self._focus_words()
         self.draw()
 
     @on(Input.Changed, "#reason")
@@ -304,7 +304,7 @@ class PreviewDialog(GuardedDialog):
             self.set_focus(None)
             self.draw()
         else:
-            self._rest_focus()
+            self._focus_words()
 
     def action_reason(self) -> None:
         """Open the input for the reason."""
@@ -362,7 +362,7 @@ class PreviewDialog(GuardedDialog):
         if changed is not None and self._plan is None:
             self._offer(changed)
         elif not sent_plan.is_running and self._plan is None:
-            self.look_first()
+            self.guard_keys()
         self.draw()
 
     def renew(self) -> None:

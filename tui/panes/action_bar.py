@@ -71,7 +71,7 @@ class ActionBar(PaintedWidget, can_focus=True):
         return [tuple(fitted(out, size.width, self.base_style))]
 
     def _button(self, entry: "MenuEntry", *, is_at: bool) -> list[Segment]:
-        ground = "cursor" if is_at else "resting"
+        ground = "cursor" if is_at else "unfocused"
         tone = "strong" if is_at else "plain"
         text = f"{'▸' if is_at else ' '}{entry.word} "
         return [Segment(text, self.style_of(tone, ground))]

@@ -34,7 +34,7 @@ class PaintedWidget(Widget):
         "tone--frame",
         "tone--raised",
         "tone--cursor",
-        "tone--resting",
+        "tone--unfocused",
     }
     ALLOW_SELECT = False
 

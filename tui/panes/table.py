@@ -34,7 +34,7 @@ class TablePane(Pane):
         digit: The digit of the pane.
         id: Its id.
         has_titles: Whether the titles of the columns are shown.
-        rests_on_top: Whether its first rows stay in view while another pane is the current one:
+        keeps_top: Whether its first rows stay in view while another pane is the current one:
             new rows at the top then push no row out of sight. No other pane may depend on its
             cursor, which stays on the first row if it is there.
     """
@@ -66,11 +66,11 @@ class TablePane(Pane):
         *,
         id: str,  # noqa: A002
         has_titles: bool = True,
-        rests_on_top: bool = False,
+        keeps_top: bool = False,
     ) -> None:
         super().__init__(digit, id=id)
         self._titles = 1 if has_titles else 0
-        self._rests_on_top = rests_on_top
+        self._keeps_top = keeps_top
         self.table: Table[Any] = _NOTHING
         self.rows: tuple[Row[Any], ...] = ()
         self.arrangement = Arrangement()
@@ -218,7 +218,7 @@ class TablePane(Pane):
         return [(Segment(" ", self.base_style), *titles), *rows]
 
     def _setting(self, row: Row[Any], is_cursor: bool) -> RowDecoration:
-        ground = ("cursor" if self.is_current else "resting") if is_cursor else None
+        ground = ("cursor" if self.is_current else "unfocused") if is_cursor else None
         if row.key in self.marks:
             return RowDecoration(ground, "▪", "key")
         needs_sign = is_cursor and app_of(self).native_ansi_color
@@ -240,7 +240,7 @@ class TablePane(Pane):
     def _reconcile(self) -> None:
         self.rows = arranged(self.table, self.arrangement)
         before, offset = self._cursor_key, self.cursor - self.top
-        if self._is_resting and self.cursor == 0:
+        if self._holds_top and self.cursor == 0:
             self._cursor_key = None
         if self._wanted is not None and any(row.key == self._wanted for row in self.rows):
             self._cursor_key, self._wanted, offset = self._wanted, None, 0
@@ -263,11 +263,11 @@ class TablePane(Pane):
         self._settle()
 
     @property
-    def _is_resting(self) -> bool:
-        return self._rests_on_top and not self.is_current and self.top == 0
+    def _holds_top(self) -> bool:
+        return self._keeps_top and not self.is_current and self.top == 0
 
     def _settle(self) -> None:
-        if not self._is_resting:
+        if not self._holds_top:
             self._keep_in_view()
 
     def _keep_in_view(self) -> None:

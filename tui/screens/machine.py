@@ -21,8 +21,8 @@ class MachineScreen(PanesScreen):
     def make_panes(self) -> tuple[Pane, ...]:
         """Make the three panes."""
         self.facts = PagePane("1", id="machine-page", name_in_bar="Machine")
-        self.processes = TablePane("2", id="processes", rests_on_top=True)
-        self.tasks = TablePane("3", id="machine-tasks", rests_on_top=True)
+        self.processes = TablePane("2", id="processes", keeps_top=True)
+        self.tasks = TablePane("3", id="machine-tasks", keeps_top=True)
         return (self.facts, self.processes, self.tasks)
 
     def fill(self, fleet: Fleet, now: float) -> None:

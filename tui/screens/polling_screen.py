@@ -14,7 +14,7 @@ from core.ports import Reply
 from core.text import Shown, shown
 from tui.screens.panes_screen import PanesScreen
 
-_LEAST_REST = 100.0
+_PAUSE_FACTOR = 100.0
 """The wait between two reads, as a multiple of the last read's duration."""
 
 
@@ -82,7 +82,7 @@ class PollingScreen(PanesScreen):
                 again = await self.read_current()
             except EvalroomError as error:
                 self.show_error(self.sentence(error))
-            wait = max(self.period, self._took * _LEAST_REST) if again else None
+            wait = max(self.period, self._took * _PAUSE_FACTOR) if again else None
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)
             except TimeoutError:

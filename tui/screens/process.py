@@ -20,7 +20,7 @@ class ProcessScreen(PanesScreen):
     def make_panes(self) -> tuple[Pane, ...]:
         """Make the two panes."""
         self.facts = PagePane("1", id="process-page", name_in_bar="Process")
-        self.tasks = TablePane("2", id="process-tasks", rests_on_top=True)
+        self.tasks = TablePane("2", id="process-tasks", keeps_top=True)
         return (self.facts, self.tasks)
 
     def fill(self, fleet: Fleet, now: float) -> None:

@@ -29,10 +29,10 @@ class RoomScreen(PanesScreen):
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Make the four panes."""
-        self.machines = TablePane("1", id="machines", rests_on_top=True)
+        self.machines = TablePane("1", id="machines", keeps_top=True)
         self.tasks = TablePane("2", id="tasks")
-        self.samples = TablePane("3", id="samples", rests_on_top=True)
-        self.findings = TablePane("4", id="findings", has_titles=False, rests_on_top=True)
+        self.samples = TablePane("3", id="samples", keeps_top=True)
+        self.findings = TablePane("4", id="findings", has_titles=False, keeps_top=True)
         return (self.machines, self.tasks, self.samples, self.findings)
 
     def __init__(self, ui: RoomUi) -> None:

@@ -10,6 +10,7 @@ from core import format as fmt
 from core.act.target_expansion import ActionPlace
 from core.errors import EvalroomError
 from core.fleet import Fleet
+from core.launch.engines.tmux_sessions import display_command
 from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
@@ -31,8 +32,8 @@ from tui.panes.table import TablePane
 from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi
 
-_REST_S = 0.4
-"""The cursor rests on a run for this long before the run's output is read."""
+_SETTLE_S = 0.4
+"""The cursor stays on a run for this long before the run's output is read."""
 _READ_EVERY_S = 3.0
 """How often the output of a running run is read."""
 _COMMAND = 16_000
@@ -119,7 +120,7 @@ class RunsScreen(PanesScreen):
                 await asyncio.wait_for(self._wake.wait(), wait)
             except TimeoutError:
                 continue
-            await asyncio.sleep(_REST_S)  # the cursor may move on
+            await asyncio.sleep(_SETTLE_S)  # the cursor may move on
 
     def _take_output(self, run: Run, output: OutputChunk | None, unread: Shown = _NOTHING) -> None:
         here = self.run_here
@@ -252,7 +253,10 @@ class RunsScreen(PanesScreen):
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""
         run = self.run_here
-        if run is None or not run.attach:
+        machine = self.ui.room.fleet.machines.get(run.machine) if run is not None else None
+        is_viewed = machine is not None and machine.read_only
+        words = display_command(run.attach, read_only=is_viewed) if run is not None else ()
+        if run is None or not words:
             self.ui.say(
                 "This run has no terminal to attach to: only the tmux engine provides one.",
                 "warning",
@@ -260,7 +264,7 @@ class RunsScreen(PanesScreen):
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)
         else:
-            line = " ".join(plain_word(word) for word in run.attach)
+            line = " ".join(plain_word(word) for word in words)
             self.ui.copy(shown(line), "command")
 
 

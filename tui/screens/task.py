@@ -38,7 +38,7 @@ class TaskScreen(PollingScreen):
         """Make the panes."""
         self.facts = PagePane("1", id="task-page", name_in_bar="Task")
         self.plot = PlotPane("2", id="task-plot")
-        self.samples = TablePane("3", id="task-samples", rests_on_top=True)
+        self.samples = TablePane("3", id="task-samples", keeps_top=True)
         self.knobs = PagePane("4", id="task-knobs")
         self._say_of_knobs("reading ...")
         return (self.facts, self.plot, self.samples, self.knobs)

@@ -63,7 +63,7 @@ class RoomDriver(OpenDriver):
         """End the writing thread; abandon it if the terminal accepts no more data."""
         self.stop_writing(_GIVING_BACK_S)
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Check the terminal; return False once it is gone."""
         if self.input_tty and not self.is_gone:
             try:

@@ -136,12 +136,12 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             self.action_redraw()
         return ended
 
-    def look_at_terminal(self) -> bool:
+    def check_terminal(self) -> bool:
         """Leave if the terminal is gone, and return False; redraw if frames were dropped."""
         driver = self.terminal_driver
         if not isinstance(driver, RoomDriver):
             return True
-        if not driver.look():
+        if not driver.check():
             self.leave(129)
             return False
         if driver.has_dropped and driver.is_drained:

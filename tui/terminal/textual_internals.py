@@ -4,6 +4,8 @@ Textual is pinned. After an upgrade, `tests/tui/test_textual_internals.py` fails
 changed.
 """
 
+import asyncio
+import signal
 from contextlib import suppress
 from queue import Full, Queue
 from typing import IO, Any
@@ -52,7 +54,17 @@ class OpenApp(App[None], inherit_bindings=False):
 
 
 class OpenDriver(LinuxDriver):
-    """Textual's driver with overridable output, size and input."""
+    """Textual's driver with overridable output, size and input.
+
+    It handles SIGTSTP and SIGCONT between two turns of the loop. Textual handles them at once,
+    which may be in the midst of a write: the handler then waits for the lock of that write.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
+        loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
 
     def write_to(self, file: IO[str]) -> None:
         """Write to this file in place of standard error."""

@@ -217,7 +217,7 @@ def _watched(case: PreflightContext, full: str) -> Iterator[str]:
     """Yield the watched evals on this machine; for a URL, those on any machine."""
     for key, task in case.fleet.tasks.items():
         process = case.fleet.processes.get(key.process)
-        if process is None or process.is_resting or process.run == case.plan.run:
+        if process is None or process.is_over or process.run == case.plan.run:
             continue
         is_here = "://" in full or key.machine == case.plan.machine
         if is_here and _same(task.row.log_location.rpartition("/")[0], full):

@@ -41,7 +41,7 @@ def after_fleet(run: Run, process: Process, now: float, offset: float = 0.0) -> 
         started_at=began,
         message="",
     )
-    if process.is_resting:
+    if process.is_over:
         ended_at = run.ended_at or process.ended_at or process.since
         return replace(known, state=RunState.FINISHING, ended_at=ended_at)
     return replace(known, state=RunState.RUNNING, ended_at=None)

@@ -1,25 +1,15 @@
 """The page of one order: the order, its preview, its request, its outcome."""
 
-import time
 from collections.abc import Iterator
 
 from core import format as fmt
 from core.model.order import Order
-from core.text import Shown
 from core.views.cells import Cell, span_of
+from core.views.pages.moments import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.orders import TONES, OrderLine, action_words
 
 _LONG = 1_000
-
-
-def moment(at: float) -> Shown:
-    """Return Unix seconds as the operator's local date and time."""
-    number = fmt.sane(at)
-    if number is None:
-        return Shown("·")
-    local = time.localtime(max(0.0, min(number, 4e9)))
-    return Shown(time.strftime("%Y-%m-%d %H:%M:%S", local))
 
 
 def _aged(at: float, now: float) -> Cell:

@@ -6,10 +6,12 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.views.cells import UNKNOWN, Cell, span_of
+from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
 from core.views.tables.row_context import task_line
+from core.views.tables.samples import operation_cell
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 _CUT_OFF = (
@@ -29,14 +31,14 @@ def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
     return page(
         heading,
         (
-            section("Process", _facts(line)),
+            section("Process", _facts(line, now + fleet.clock_offset(key.machine))),
             section("GPUs", _gpus(line)),
             section("Tasks", _tasks(fleet, line)),
         ),
     )
 
 
-def _facts(line: ProcessLine) -> Iterator[Fact]:
+def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
     process = line.process
     yield fact("state", process_words(line))
     if process.container is not None:
@@ -48,12 +50,17 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
         yield words(
             "stopped", f"by a signal; to continue it, run: kill -CONT {process.key.pid}", "warning"
         )
+    for operation in process.operations or ():
+        if operation.sample is None:
+            yield fact("doing", operation_cell(operation, clock))
     if process.is_cut_off:
         yield words("channel", _CUT_OFF, "warning", limit=400)
     if process.trouble:
         yield words("trouble", process.trouble, "warning", limit=400)
     seconds = fmt.sane(running_for(line))
     yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
+    if process.ended_at is not None:
+        yield words("ended", end_words(process.ended_after, process.ended_at))
     yield words("command", command(process), limit=1_000)
     yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")

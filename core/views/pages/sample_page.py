@@ -24,7 +24,7 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
     if task is None or sample is None:
         why = "the task's list does not contain this sample; its details are read from the process"
         return page(heading, (section("", (words("", why, "dim"),)),))
-    line = SampleLine.of(task, sample)
+    line = SampleLine.of(fleet, task, sample)
     return page(
         heading,
         (
@@ -37,6 +37,9 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
 def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
     """Yield the command that steers the sample, if its eval has an ACP server."""
     process = fleet.processes.get(key.task.process)
+    machine = fleet.machines.get(key.task.machine)
+    if machine is not None and machine.read_only:
+        return
     if process is not None and process.ended_at is None and can_be_steered(process):
         yield words("steer", steering_line(process, key, task), "key", _COMMAND)
 
@@ -44,7 +47,7 @@ def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
 def _facts(line: SampleLine) -> Iterator[Fact]:
     sample = line.sample
     yield fact("status", (status_word(line),))
-    yield fact("activity", doing(sample, line.clock))
+    yield fact("activity", doing(line))
     yield fact("time", _lasting(time_taken(line)))
     yield fact("last active", _ago(idle(line)))
     yield fact("turns", count_cell(sample.turn_count))

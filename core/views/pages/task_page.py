@@ -11,6 +11,7 @@ from core.model.task import TaskState
 from core.quoting import plain_word
 from core.views.cells import UNKNOWN, Bar, Cell, Tone, count_cell, span_of
 from core.views.error_group_lines import error_group_line
+from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
@@ -59,6 +60,10 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("refusals", count_cell(row.refusals, "warning", zero="plain"))
     yield fact("attempts", count_cell(row.attempts, "warning" if row.attempts > 1 else "plain"))
     yield fact("epochs", count_cell(row.epochs))
+    if task.ended_at is not None and task.is_over:
+        process = line.process if task.state is TaskState.LOST else None
+        after = process.ended_after if process is not None else None
+        yield words("ended", end_words(after, task.ended_at))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
         again = "; evalroom tries again, r reads it now" if row.log_location else ""

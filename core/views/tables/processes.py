@@ -70,7 +70,10 @@ def process_words(line: ProcessLine) -> Cell:
     elif process.state is not ProcessState.LIVE:
         started = running_for(line) if process.state is ProcessState.STARTING else None
         lasted = line.now - process.since if started is None else started
-        spans.append(span_of(f" {fmt.age(lasted)}", "dim"))
+        within = ""
+        if process.ended_after is not None:  # nobody saw when it ended
+            lasted, within = line.now - process.ended_after, "within "
+        spans.append(span_of(f" {within}{fmt.age(lasted)}", "dim"))
     if process.paused or process.paused_now:
         spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "warning"))
     if process.paused_models:
@@ -89,18 +92,23 @@ def command(process: Process) -> str:
 
 
 def running_for(line: ProcessLine) -> float | None:
-    """Return how long a process has run, seconds on its host's clock; None if unknown."""
+    """Return how long a process has run at least, seconds on its host's clock; None if unknown."""
     process, machine = line.process, line.machine
     if process.started_at is None:
         return None
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-    until = line.now if process.ended_at is None else process.ended_at
+    until = process.ended_after
+    if until is None:
+        until = line.now if process.ended_at is None else process.ended_at
     return max(0.0, until + offset - process.started_at)
 
 
 def _runtime(line: ProcessLine) -> Cell:
     seconds = fmt.sane(running_for(line))
-    return UNKNOWN if seconds is None else (Span(fmt.duration(seconds), "dim"),)
+    if seconds is None:
+        return UNKNOWN
+    least = ">" if line.process.ended_after is not None else ""
+    return (span_of(f"{least}{fmt.duration(seconds)}", "dim"),)
 
 
 PROCESS_FIELDS = Fields[ProcessLine](

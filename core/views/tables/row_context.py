@@ -1,14 +1,16 @@
 """A task or sample with all that its row needs: its process, its machine and the time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.fleet import Fleet
+from core.fold.operations import operations_of
 from core.ids import TaskKey
 from core.judge.pace import TimeLeft, time_left
 from core.model.action import Verb
 from core.model.machine import Machine
+from core.model.operation import Operation
 from core.model.order import OrderState
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample
@@ -86,18 +88,36 @@ class SampleLine:
         clock: The time on the eval's clock, Unix seconds; None: unknown.
         gone: Whether its process is gone.
         is_known: Whether its state is known now: it has ended, or its machine can be reached.
+        operation: What it does by its eval's trace, if the eval reports no activity of it.
     """
 
     sample: Sample
     clock: float | None
     gone: bool
     is_known: bool = True
+    operation: Operation | None = None
 
     @classmethod
-    def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
+    def of(cls, fleet: Fleet, task: TaskLine, sample: Sample) -> "SampleLine":
         """Return the line of a sample of a task."""
-        is_known = task.is_known or sample.has_ended
-        return cls(sample=sample, clock=task.clock, gone=task.is_gone, is_known=is_known)
+        (line,) = sample_lines(fleet, task, (sample,))
+        return line
+
+
+def sample_lines(fleet: Fleet, task: TaskLine, samples: Iterable[Sample]) -> Iterator[SampleLine]:
+    """Yield the lines of samples of a task, in their order."""
+    clock, gone, is_known = task.clock, task.is_gone, task.is_known
+    operations = operations_of(fleet, task.task)
+    for sample in samples:
+        yield SampleLine(
+            sample=sample,
+            clock=clock,
+            gone=gone,
+            is_known=is_known or sample.has_ended,
+            operation=None
+            if sample.activity is not None
+            else operations.get((sample.sample_id, sample.epoch)),
+        )
 
 
 def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:

@@ -3,11 +3,19 @@
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
+from core.judge.operation_findings import LONG_COMMAND_S, operation_words
+from core.model.operation import Operation
 from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
-from core.views.tables.row_context import STALE_AFTER_S, SampleLine, TaskLine, task_line
+from core.views.tables.row_context import (
+    STALE_AFTER_S,
+    SampleLine,
+    TaskLine,
+    sample_lines,
+    task_line,
+)
 
 _TONES: dict[str, Tone] = {
     SampleStatus.RUNNING: "good",
@@ -41,11 +49,11 @@ def status_word(line: SampleLine) -> Span:
     return span_of(word, _TONES.get(sample.status, "dim"))
 
 
-def doing(sample: Sample, clock: float | None) -> Cell:
-    """Return a sample's activity and for how long; `clock` is the eval's own, Unix seconds."""
-    activity = sample.activity
+def doing(line: SampleLine) -> Cell:
+    """Return what a sample does and for how long: its activity, else the operation in the trace."""
+    activity, clock = line.sample.activity, line.clock
     if activity is None:
-        return UNKNOWN
+        return UNKNOWN if line.operation is None else operation_cell(line.operation, clock)
     spans = [span_of(_what(activity), "plain")]
     if activity.count > 1:
         times = "" if activity.type == "retry_wait" else "\u00d7"
@@ -58,6 +66,24 @@ def doing(sample: Sample, clock: float | None) -> Cell:
     if any(call.cancel_requested for call in activity.calls):
         spans.append(span_of(" cancel requested", "warning"))
     return tuple(spans)
+
+
+def operation_cell(operation: Operation, clock: float | None) -> Cell:
+    """Return an operation and for how long; `clock` is the eval's own, Unix seconds."""
+    spans = [Span(operation_words(operation))]
+    if operation.count > 1:
+        spans.append(span_of(f" \u00d7{fmt.count(operation.count)}", "dim"))
+    if clock is not None:
+        lasted = max(0.0, clock - operation.since)
+        is_long = operation.is_command and lasted >= LONG_COMMAND_S
+        spans.append(span_of(f" {fmt.duration(lasted)}", "warning" if is_long else "dim"))
+    return tuple(spans)
+
+
+def _doing_value(line: SampleLine) -> str | None:
+    if line.sample.activity is not None:
+        return _what(line.sample.activity)
+    return None if line.operation is None else operation_words(line.operation)
 
 
 def _what(activity: Activity) -> str:
@@ -171,8 +197,8 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "doing",
-            lambda line: doing(line.sample, line.clock),
-            lambda line: _what(line.sample.activity) if line.sample.activity else None,
+            doing,
+            _doing_value,
             width=18,
             grow=3,
             rank=1,
@@ -260,21 +286,14 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
     if line is None:
         why = "no task is selected" if fleet.tasks else ""
         return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
-    clock, gone = line.clock, line.is_gone
-    is_known = line.is_known
-    over = line.task.is_over or not is_known
+    over = line.task.is_over or not line.is_known
     rows = (
         SAMPLE_FIELDS.row(
-            SampleKey(line.task.key, sample.sample_id, sample.epoch),
-            SampleLine(
-                sample=sample,
-                clock=clock,
-                gone=gone,
-                is_known=is_known or sample.has_ended,
-            ),
-            "dim" if over or sample.status in _QUIET else "plain",
+            SampleKey(line.task.key, each.sample.sample_id, each.sample.epoch),
+            each,
+            "dim" if over or each.sample.status in _QUIET else "plain",
         )
-        for sample in sorted(line.task.samples.values(), key=_rank)
+        for each in sample_lines(fleet, line, sorted(line.task.samples.values(), key=_rank))
     )
     return table(
         SAMPLE_FIELDS,

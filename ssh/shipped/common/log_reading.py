@@ -1,12 +1,14 @@
 """Runs the log script with an interpreter of this machine that has Inspect."""
 
+import itertools
 import json
 import sys
 
-from ssh.shipped.common.answers import answers_in
+from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.embedded import embedded_program
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.interpreters import is_trusted_python
+from ssh.shipped.common.other_inspects import other_inspects
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool, tool_variables
 
@@ -27,8 +29,9 @@ def run_log_script(words, asked, timeout_s, env=None):
     Raises Failed if the script could not read any log with this interpreter.
     """
     argv = [*words, "-c", LOG_SCRIPT, json.dumps(asked)]
+    env, nonce = asked_env(tool_variables() if env is None else env)
     run = run_tool(argv, timeout_s, MAX_LOG_ANSWER_BYTES, env=env)
-    answers = answers_in(run.out.decode("utf-8", "replace"))
+    answers = answers_in(run.out.decode("utf-8", "replace"), nonce)
     for answer in answers:
         if "broken" in answer:
             raise Absent("%s has no usable Inspect: %s" % (words[0], answer["broken"]))
@@ -44,7 +47,9 @@ def run_log_script(words, asked, timeout_s, env=None):
 
 
 def read_with_first(pythons, asked, timeout_s, data_dir=None):
-    """Run the log script with the first of these interpreters that has a usable Inspect.
+    """Run the log script with the first interpreter that has a usable Inspect.
+
+    These are tried first, then others of this machine.
 
     `data_dir` is the XDG_DATA_HOME of the logs' evals, where Inspect keeps the buffers of samples;
     None: that of this program.
@@ -52,12 +57,12 @@ def read_with_first(pythons, asked, timeout_s, data_dir=None):
     Raises Failed if none has one, or if its script fails.
     """
     env = None if data_dir is None else dict(tool_variables(), XDG_DATA_HOME=data_dir)
-    why = Absent("evalroom knows no Python with Inspect on this machine")
-    for python in pythons:
-        if python != sys.executable and not is_trusted_python(python):
-            continue
+    trusted = [each for each in pythons if each == sys.executable or is_trusted_python(each)]
+    given = [[python] for python in trusted]
+    others = (words for words in other_inspects() if words not in given)
+    for words in itertools.chain(given, others):
         try:
-            return run_log_script([python], asked, timeout_s, env)
-        except Absent as absent:
-            why = absent if why.args and "no interpreter" in why.args[0] else why
-    raise why
+            return run_log_script(words, asked, timeout_s, env)
+        except Absent:
+            continue
+    raise Absent("evalroom knows no Python with Inspect on this machine")

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 
 from ssh.shipped.common.platforms import LINUX
 
@@ -52,6 +53,29 @@ def start_mark(pid):
     if found is None or found[0] in "ZX":
         return None
     return "%s-%d" % (BOOT_ID[:8], found[2])
+
+
+def uid_of(pid):
+    """Return the uid of a process; None: it can't be read."""
+    try:
+        data = read_file("/proc/%d/status" % pid, 4096)
+    except OSError:
+        return None
+    for line in data.split(b"\n"):
+        if line.startswith(b"Uid:"):
+            words = line.split()
+            return int(words[1]) if len(words) > 1 and words[1].isdigit() else None
+    return None
+
+
+def age_of(mark):
+    """Return the seconds since the process with this mark started; None: unknown."""
+    _, _, ticks = mark.rpartition("-")
+    try:
+        started_at = int(ticks) / float(os.sysconf("SC_CLK_TCK"))
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started_at
+    except (AttributeError, OSError, ValueError):
+        return None  # not on Linux
 
 
 def environ_of(pid):

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-from ssh.shipped.common.answers import write_answer
+from ssh.shipped.common.answers import nonce_of, write_answer
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.fetch.checkout import fetch_code
@@ -46,7 +46,7 @@ def main():
     except Exception as error:  # its text could hold anything, a secret too
         answer = {"failed": "%s failed: %s" % (asked["verb"], type(error).__name__)}
     try:
-        write_answer(without_secrets(answer))
+        write_answer(without_secrets(answer), nonce_of(asked))
     finally:
         os._exit(0)  # the thread that waits for the end of the input must not keep us
 

@@ -29,6 +29,7 @@ def log_row(inspect_log, path, asked, max_bytes):
         row["header"] = header_row(header)
         if header.status == "started":
             row["header"]["buffer"] = buffer_row(path)
+            row["header"]["last_written_at"] = last_written(path)
     except BaseException as error:
         row["error"] = failure_text(error)
         return row
@@ -60,6 +61,34 @@ def buffer_row(path):
         return {"completed": len(found.completed), "in_progress": len(found.in_progress)}
     except BaseException:  # an older Inspect can't recover a log
         return None
+
+
+def last_written(path):
+    """Return when an eval last wrote its log or its trace file; None: not known.
+
+    The name of its buffer holds the pid that its trace file is named by.
+    """
+    local = local_path(path)
+    if local is None:
+        return None
+    paths = [local]
+    try:
+        buffers = importlib.import_module("inspect_ai.log._recorders.buffer.database")
+        folder, name = buffers.location_dir_and_file("file://" + local)
+        data = str(importlib.import_module("inspect_ai._util.appdirs").inspect_data_dir(None))
+        for each in os.listdir(os.path.join(data, "samplebuffer", folder)):
+            found = re.match(re.escape(name) + r"\.([0-9]+)\.db\Z", each)
+            if found:
+                paths.append(os.path.join(data, "traces", "trace-%s.log" % found.group(1)))
+    except BaseException:  # an older Inspect, or no buffer
+        pass
+    times = []
+    for each in paths:
+        try:
+            times.append(os.stat(each).st_mtime)
+        except OSError:
+            continue
+    return max(times) if times else None
 
 
 def refuse_huge_json(path):

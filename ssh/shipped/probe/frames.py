@@ -94,13 +94,14 @@ class FrameWriter:
             on_write()
         count = max(1, -(-len(body) // MAX_PART_BYTES))
         self.streams += 1
+        stream = self.streams  # a reply between two parts counts on
         view = memoryview(body)
         for part in range(count):
             piece = view[part * MAX_PART_BYTES : (part + 1) * MAX_PART_BYTES]
             full = {"v": PROTOCOL, "kind": kind}
             full.update(head)
             if count > 1:
-                full.update(part=part, parts=count, stream=self.streams)
+                full.update(part=part, parts=count, stream=stream)
             full["body"] = len(piece)
             line = compact(full)
             if len(line) >= MAX_HEAD_BYTES:

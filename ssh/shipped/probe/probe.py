@@ -20,6 +20,7 @@ from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
 from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
+from ssh.shipped.probe.traces import Traces
 from ssh.shipped.probe.turns import prune
 
 VERSION = "1"
@@ -38,6 +39,7 @@ class Probe:
         self.frames = FrameWriter(fd)
         self.requests = Requests(self.frames)
         self.processes = ProcessList(self)
+        self.traces = Traces(self)
         self.writer = threading.Thread(target=self.frames.run, name="writer", daemon=True)
         self.lock = threading.Lock()
         self.unchanged_reads = {}
@@ -172,6 +174,7 @@ class Probe:
         desk = str(head.get("desk") or "")
         threading.Thread(target=end_former_probe, args=(desk,), daemon=True).start()
         self.processes.start()
+        self.traces.start()
         self.logs.start()
         self.facts.start()
 

@@ -7,6 +7,7 @@ import time
 import traceback
 
 from ssh.shipped.common.namespaces import CONTAINED
+from ssh.shipped.probe.dead_evals import DeadEvals
 from ssh.shipped.probe.discovery import Discovery
 from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.frames import compact
@@ -28,6 +29,8 @@ class ProcessList(threading.Thread):
         self.lock = threading.Lock()
         self.last_sent = None
         self.discovery = None
+        self.dead_evals = DeadEvals()
+        self.dead = []  # the rows of evals that died before this probe saw them
         self.every = 1.0
 
     def prepare(self, data_dir, every):
@@ -44,11 +47,12 @@ class ProcessList(threading.Thread):
     def changed(self):
         """Send the list if anything but `took` changed."""
         with self.lock:
-            rows = [process.row() for process in self.all()]
+            rows = [process.row() for process in self.all()] + self.dead
             bare = compact([{k: v for k, v in row.items() if k != "took"} for row in rows])
             if bare == self.last_sent:
                 return
             self.last_sent = bare
+            self.probe.traces.wake.set()
             self.probe.frames.state("processes", "processes", {"at": time.time()}, compact(rows))
 
     def run(self):
@@ -89,7 +93,18 @@ class ProcessList(threading.Thread):
                 process.record_gone_at = None
             else:
                 self.missing(process, now)
+        self.dead = self.find_dead()
         self.changed()
+
+    def find_dead(self):
+        """Return the rows of the evals that died in the data folders that are known."""
+        roots, folders = {self.discovery.root}, set()
+        for process in self.all():
+            if process.root:
+                roots.add(process.root)
+            if process.log_dir:
+                folders.add(process.log_dir)
+        return self.dead_evals.rows(roots, folders)
 
     def add(self, key, each):
         process = EvalProcess(self.probe, *key, each.place)

@@ -8,7 +8,9 @@ QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its tim
 QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
 SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, up to the longest pause
 LONGEST_PAUSE_S = 1800.0
-OUTLIER = 2.0  # an answer so many times as slow as usual is doubted: the eval may have been busy
+OUTLIER = (
+    2.0  # an answer so many times as slow as usual may be doubted: the eval may have been busy
+)
 MIN_DOUBT_S = 3.0
 MAX_DOUBT_S = 60.0
 ALLOWED_DEBT_S = 25.0  # quick reads may run ahead of their share by a quarter of a second
@@ -86,8 +88,8 @@ class ReadCosts:
     def usual(self, kind):
         """Return the usual duration of a kind of read, seconds; a guess if it is unknown.
 
-        The guess comes from reads of the same shape (of other tasks); else from the quickest kind
-        once there are two answers, because the whole eval may be slow. 0: nothing is known.
+        The guess comes from reads of the same shape (of other tasks); else from the quickest kind,
+        because the whole eval may be slow. 0: nothing is known, or only one doubted answer.
         """
         known = self.kinds.get(kind)
         if known is not None:
@@ -96,8 +98,9 @@ class ReadCosts:
         alike = [each.usual for name, each in self.kinds.items() if name.startswith(shape)]
         if alike:
             return max(alike)
-        if sum(len(each.lasted) for each in self.kinds.values()) > 1:
-            return min(each.usual for each in self.kinds.values())
+        costs = self.kinds.values()
+        if sum(len(each.lasted) for each in costs) > 1 or not any(each.doubted for each in costs):
+            return min([each.usual for each in costs], default=0.0)
         return 0.0
 
     def due(self, kind, is_first=False):
@@ -113,8 +116,12 @@ class ReadCosts:
             return self.quick_paid_at - FRESH_DEBT_S
         return max(paused_until, self.quick_paid_at - ALLOWED_DEBT_S)
 
-    def answered(self, kind, took, now):
-        """Count an answer that took so long and came at `now`."""
+    def answered(self, kind, took, now, is_starting=False):
+        """Count an answer that took so long and came at `now`.
+
+        The answer is doubted if it took longer than usual. The first slow answer of a kind is
+        doubted only if the eval was starting (it may have loaded its model): else it is the cost.
+        """
         expected = self.usual(kind)
         cost = self.kinds.pop(kind, None) or KindCost()
         is_known = bool(cost.lasted)
@@ -122,8 +129,11 @@ class ReadCosts:
         self.kinds[kind] = cost
         while len(self.kinds) > MAX_KINDS:
             self.kinds.popitem(last=False)
-        if (cost.usual if is_known else expected) * OUTLIER < took:
+        is_outlier = (cost.usual if is_known else expected) * OUTLIER < took
+        if is_outlier and (is_known or is_starting or took <= QUICK_S):
             pause = doubting_pause(took)
+            if not is_known and not is_starting:
+                pause = max(pause, took * SLOW_FACTOR)
             cost.owed, cost.doubted = full_pause(took) - pause, took
             share = full_pause(cost.usual) if is_known else pause
         else:

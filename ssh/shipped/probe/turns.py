@@ -13,6 +13,7 @@ import stat
 import time
 
 from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.proc import age_of
 from ssh.shipped.probe.peers import connections_to
 from ssh.shipped.probe.read_costs import ReadCosts, digest
 
@@ -23,6 +24,7 @@ KEPT_S = 2 * 86400.0  # files that nobody has written for so long are removed
 MAX_PRUNED = 1000
 BUSY = (errno.EAGAIN, errno.EACCES)
 NOT_THERE = -1
+STARTING_S = 300.0  # an eval that started less than this before may still load its model
 
 
 class Turns:
@@ -31,6 +33,7 @@ class Turns:
     def __init__(self, pid, start):
         name = "%d-%s" % (pid, digest(str(start)))
         self.path = os.path.join(os.path.expanduser(FOLDER), name)
+        self.start = str(start)
         self.costs = ReadCosts()
         self.fd = None  # None: not opened yet; NOT_THERE: it can't be written, nothing is shared
         self.written = None  # the bytes that this probe wrote or read last
@@ -93,7 +96,7 @@ class Turns:
         if mark is not None:
             if mark[0] <= now and self.is_left_in_flight(socket_path):
                 return mark[0]
-            self.costs.answered(mark[1], max(0.0, now - mark[0]), now)
+            self.count(mark[1], max(0.0, now - mark[0]), now)
         self.left = None
         self.write()
         return None
@@ -116,9 +119,14 @@ class Turns:
 
     def end(self, kind, took):
         """Count an answer, and give up the turn."""
-        self.costs.answered(kind, took, time.monotonic())
+        self.count(kind, took, time.monotonic())
         self.write()
         self.release()
+
+    def count(self, kind, took, now):
+        age = age_of(self.start)
+        is_starting = age is not None and age - took < STARTING_S
+        self.costs.answered(kind, took, now, is_starting=is_starting)
 
     def cancel(self):
         """Give up the turn; the request never left."""

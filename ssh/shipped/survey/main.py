@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 
-from ssh.shipped.common.answers import write_answer
+from ssh.shipped.common.answers import NO_NONCE, nonce_of, write_answer
 from ssh.shipped.common.children import adopt_orphans, leave
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.survey.session import look_for_child
@@ -29,8 +29,10 @@ def main():
     if not line:
         leave(1)
     threading.Thread(target=leave_with_the_link, daemon=True).start()
+    nonce = NO_NONCE
     try:
         asked = json.loads(line.decode("utf-8"))
+        nonce = nonce_of(asked)
         if asked.get("verb") == "child":
             answer = look_for_child(asked.get("given") or {})
         elif asked.get("verb") != "survey":
@@ -39,7 +41,7 @@ def main():
             answer = survey(asked.get("given") or {})
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         answer = {"failed": "the survey can't read its request: %s" % short(error)}
-    write_answer(answer)
+    write_answer(answer, nonce)
     leave(0)
 
 

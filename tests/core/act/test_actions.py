@@ -174,9 +174,9 @@ async def test_what_can_be_undone_is_previewed_done_repeated_and_undone(
         assert step.is_sent, step.refusal
         assert step.undo is not None
 
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE, told
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE, report
         assert case.look(long_eval, target) == case.after
         assert len(acted.sent) == 1
 
@@ -282,9 +282,9 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
         assert plan.confirmation == "words"
         assert plan.words == f"{first.sample_id}/1"
         assert _sample(long_eval, "turns", first.sample_id)["status"] == "running"
-        [told] = await acted.acting.carry_out(plan, words=plan.words)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE
+        [report] = await acted.acting.carry_out(plan, words=plan.words)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE
         [other] = (await acted.plan(action, twin)).steps
         await by_hand(long_eval, other.command)
 
@@ -345,11 +345,11 @@ async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> N
             call_id = str(step.preview.fields["tool_call_id"])
             for call in _calls(_sample(long_eval, "tools", sample.sample_id)):
                 assert not call["cancel_requested"], "the dry run cancelled it"
-            [told] = await acted.acting.carry_out(plan, yes=True)
-            if told.outcome is not None and told.outcome.state is OrderState.DONE:
+            [report] = await acted.acting.carry_out(plan, yes=True)
+            if report.outcome is not None and report.outcome.state is OrderState.DONE:
                 cancelled.append((sample, call_id))
             else:
-                assert is_over(sample, call_id), told
+                assert is_over(sample, call_id), report
 
         await until(lambda: cancelled, "a call is cancelled", before=cancel_one)
         await until(lambda: is_over(*cancelled[0]), "the call is over")
@@ -394,8 +394,8 @@ async def test_a_flush_writes_what_waits_and_its_repeat_is_nothing(long_eval: Ev
         [step] = plan.steps
         assert step.preview is not None
         assert step.preview.is_computed
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE
         assert not waiting()
         assert (await acted.one(Action(verb=Verb.FLUSH), task))[0] is OrderState.NOOP

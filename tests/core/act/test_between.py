@@ -30,15 +30,15 @@ async def test_a_target_that_changed_since_the_preview_is_previewed_again_and_no
         task = await acted.task(busy_eval)
         plan = await acted.plan(_PAUSE, task)
         busy_eval.post(f"/tasks/{task.task_id}/pause?now=true")
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        assert told.outcome is None
-        assert told.step.moved == ("pause",)
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        assert report.outcome is None
+        assert report.step.moved == ("pause",)
         assert not acted.sent
         assert not acted.book.orders
-        again = plan.with_step(0, told.step)
-        [told] = await acted.acting.carry_out(again, yes=True)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE
+        again = plan.with_step(0, report.step)
+        [report] = await acted.acting.carry_out(again, yes=True)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE
         assert busy_eval.task()["paused_now"] is None
         assert (await acted.one(_RESUME, task))[0] is OrderState.DONE
 
@@ -53,9 +53,9 @@ async def test_counts_that_move_each_second_never_ask_again(busy_eval: Eval) -> 
             plan = await acted.plan(action, task)
             tokens = busy_eval.task()["total_tokens"]
             await until(lambda: busy_eval.task()["total_tokens"] > tokens, "it moves on")  # noqa: B023
-            [told] = await acted.acting.carry_out(plan, yes=True)
-            assert told.outcome is not None, told.step.moved
-            assert told.outcome.state is OrderState.DONE
+            [report] = await acted.acting.carry_out(plan, yes=True)
+            assert report.outcome is not None, report.step.moved
+            assert report.outcome.state is OrderState.DONE
         drain = await acted.plan(Action(verb=Verb.DRAIN), task)
         assert drain.words == "turns"
 
@@ -97,11 +97,11 @@ async def test_an_order_into_a_stopped_eval_is_unknown_and_found_out_later(
         plan = await acted.plan(_PAUSE, task)
         stop = asyncio.create_task(_stop_at_the_order(acted, busy_eval))
         try:
-            [told] = await acted.acting.carry_out(plan, yes=True)
+            [report] = await acted.acting.carry_out(plan, yes=True)
             stop.cancel()
-            assert told.outcome is not None
-            assert told.outcome.state is OrderState.UNKNOWN, told.outcome
-            assert "may have been applied" in told.outcome.message
+            assert report.outcome is not None
+            assert report.outcome.state is OrderState.UNKNOWN, report.outcome
+            assert "may have been applied" in report.outcome.message
             assert [order.state for order in acted.book.orders] == [OrderState.UNKNOWN]
         finally:
             os.kill(busy_eval.pid, signal.SIGCONT)
@@ -179,11 +179,11 @@ async def test_a_link_that_is_down_makes_a_target_unreachable_and_says_so(busy_e
             lambda: acted.watched.fleet.machines[task.machine].link.state is not LinkState.UP,
             "the link is lost",
         )
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        if told.outcome is not None and told.outcome.state is OrderState.DONE:
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        if report.outcome is not None and report.outcome.state is OrderState.DONE:
             pytest.fail("it was sent although the link was down")
-        assert told.step.refusal is not None
-        assert told.step.refusal.kind == "unreachable"
+        assert report.step.refusal is not None
+        assert report.step.refusal.kind == "unreachable"
         assert not acted.sent
         assert busy_eval.task()["paused"] is None
 

@@ -67,7 +67,6 @@ async def acting_over(
         yield acted
 
 
-@pytest.mark.timeout(120)
 async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_paused_here(
     evals: Evals,
 ) -> None:
@@ -87,8 +86,8 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
             return process is not None and process.state is ProcessState.GONE
 
         await acted.watched.until(is_gone, "the third is gone")
-        told = await acted.acting.carry_out(plan, yes=True)
-        outcomes = {process_of(each.step.target).pid: each.outcome for each in told}
+        reports = await acted.acting.carry_out(plan, yes=True)
+        outcomes = {process_of(each.step.target).pid: each.outcome for each in reports}
         assert outcomes[first.pid] == Outcome(state=OrderState.DONE, message="paused")
         assert outcomes[second.pid] == Outcome(
             state=OrderState.NOOP, message="model already paused"
@@ -103,7 +102,6 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
         assert second.task()["paused_models"] == [MODEL]  # it was not ours
 
 
-@pytest.mark.timeout(120)
 async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for_all(
     evals: Evals,
 ) -> None:
@@ -130,8 +128,8 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
         assert not acted.sent
         assert plan.words == "drain 2"
         assert blast_radius(plan) == "affects 2 machines, 2 processes, 2 tasks"
-        told = await acted.acting.carry_out(plan, words="drain 2")
-        assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 2
+        reports = await acted.acting.carry_out(plan, words="drain 2")
+        assert [each.outcome.state for each in reports if each.outcome] == [OrderState.DONE] * 2
         assert all(one.task()["resolving"] == "drain" for one, _ in two)
         again = await acted.do(Action(verb=Verb.DRAIN), *tasks)
         assert {each.outcome.state for each in again if each.outcome} == {OrderState.NOOP}
@@ -143,13 +141,12 @@ async def test_a_run_that_was_launched_here_asks_for_enter_alone(busy_eval: Eval
         task = await acted.task(busy_eval)
         plan = await acted.plan(_PAUSE, task)
         assert plan.confirmation == "enter"
-        [told] = await acted.acting.carry_out(plan)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE
+        [report] = await acted.acting.carry_out(plan)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE
         assert acted.book.orders[0].is_ours
 
 
-@pytest.mark.timeout(120)
 async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld(
     evals: Evals,
 ) -> None:
@@ -188,8 +185,8 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
             assert withheld.size.startswith("error, ")
             assert "sandbox" not in step.preview.sentence
             assert "sandbox" not in json.dumps(dict(step.preview.fields))
-        told = await acted.acting.carry_out(plan, yes=True)
-        assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 2
+        reports = await acted.acting.carry_out(plan, yes=True)
+        assert [each.outcome.state for each in reports if each.outcome] == [OrderState.DONE] * 2
         assert all("sandbox" not in repr(order) for order in acted.book.orders)
         await until(lambda: one.task("errors")["samples"]["errored"] == 0, "both run again", 60)
 
@@ -203,9 +200,9 @@ async def test_a_change_of_knobs_is_recorded_in_the_log_with_author_and_reason(
         action = Action(
             verb=Verb.CONFIG, changes=(Change("time_limit", 500), Change("max_retries", 2))
         )
-        [told] = await acted.do(action, task, reason="the provider is slow")
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE, told
+        [report] = await acted.do(action, task, reason="the provider is slow")
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE, report
         location = acted.watched.desk.fleet.tasks[task].row.log_location
         log = await asyncio.to_thread(read_eval_log, location, header_only=True)
         updates = [each.model_dump_json() for each in log.config_updates or []]

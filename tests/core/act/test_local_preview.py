@@ -29,7 +29,7 @@ def running(name: str, in_flight: int, queued: int) -> TaskRow:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "output"),
     [
         ((running("T", 0, 20),),
          "No sample is in flight, 20 queued samples never run, 1 log ends as cancelled; then"),
@@ -41,7 +41,7 @@ def running(name: str, in_flight: int, queued: int) -> TaskRow:
          " 2 logs end as cancelled")),
     ],
 )  # fmt: skip
-def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], said: str) -> None:
+def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], output: str) -> None:
     fleet = fleet_after(
         named(RED),
         link(machine=RED),
@@ -52,4 +52,4 @@ def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], said
         TargetSnapshot(rows=rows), fleet.processes[process_key(RED, 7)], is_ours=True
     )
     assert isinstance(preview, Preview)
-    assert said in preview.sentence
+    assert output in preview.sentence

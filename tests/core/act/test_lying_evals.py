@@ -86,7 +86,7 @@ async def test_a_version_that_lies_high_is_not_believed_where_no_route_takes_a_d
 
 
 @pytest.mark.parametrize(
-    ("dry", "said"),
+    ("dry", "output"),
     [
         (GOOD, "may have been applied"),  # it ignored the word
         ({**GOOD, "dry_run": False}, "may have been applied"),
@@ -101,12 +101,12 @@ async def test_a_version_that_lies_high_is_not_believed_where_no_route_takes_a_d
         (None, ""),
     ],
 )
-async def test_a_false_dry_run_leads_to_no_order(dry: Any, said: str) -> None:
+async def test_a_false_dry_run_leads_to_no_order(dry: Any, output: str) -> None:
     async with acting_on_lies(Lies(dry, GOOD)) as (acted, fake, task):
         plan = await acted.plan(_PAUSE, task)
         [step] = plan.steps
         assert step.refusal is not None
-        assert said in step.refusal.sentence
+        assert output in step.refusal.sentence
         assert _SECRET not in step.refusal.sentence
         await acted.acting.carry_out(plan, yes=True)
         assert all("dry_run=true" in line for line in posts(fake))
@@ -130,10 +130,10 @@ async def test_an_answer_that_tells_nothing_is_unknown_and_not_called_done(real:
     """It is looked for later, and nothing of its text is kept."""
     async with acting_on_lies(Lies({**GOOD, "dry_run": True}, real)) as (acted, fake, task):
         plan = await acted.plan(_PAUSE, task)
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.UNKNOWN, told.outcome
-        assert _SECRET not in told.outcome.message
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.UNKNOWN, report.outcome
+        assert _SECRET not in report.outcome.message
         assert sum("dry_run" not in line for line in posts(fake)) == 1
 
 
@@ -146,11 +146,11 @@ async def test_endless_text_of_an_answer_is_cut_and_harmless() -> None:
         [step] = plan.steps
         assert step.preview is not None
         assert [each.size for each in step.preview.withheld] == ["free, 1000004 characters"]
-        [told] = await acted.acting.carry_out(plan, yes=True)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.NOOP
-        assert len(told.outcome.message) < 400
-        assert "\x1b" not in told.outcome.message
-        assert "\u202e" not in told.outcome.message
+        [report] = await acted.acting.carry_out(plan, yes=True)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.NOOP
+        assert len(report.outcome.message) < 400
+        assert "\x1b" not in report.outcome.message
+        assert "\u202e" not in report.outcome.message
         [order] = acted.book.orders
         assert len(order.message) < 400

@@ -23,12 +23,12 @@ from tests.support.recordings import write_recording
 @given(orders)
 @settings(max_examples=60)
 def test_an_order_is_the_same_after_it_was_recorded(given: Order) -> None:
-    told = event_of(line_of(OrderGiven(at=1.0, order=given)))
-    assert isinstance(told, OrderGiven)
-    assert repr(dict(told.order.basis)) == repr(dict(given.basis))
-    assert replace(told.order, basis={}) == replace(given, basis={})
-    assert told.order.target == given.target
-    assert type(told.order.address.sample_id) is type(given.address.sample_id)
+    decoded = event_of(line_of(OrderGiven(at=1.0, order=given)))
+    assert isinstance(decoded, OrderGiven)
+    assert repr(dict(decoded.order.basis)) == repr(dict(given.basis))
+    assert replace(decoded.order, basis={}) == replace(given, basis={})
+    assert decoded.order.target == given.target
+    assert type(decoded.order.address.sample_id) is type(given.address.sample_id)
 
 
 def test_orders_and_their_ends_play_again_as_they_happened(tmp_path: Path) -> None:
@@ -86,16 +86,16 @@ def test_an_order_is_found_by_the_words_of_any_filter() -> None:
 @given(orders)
 @settings(max_examples=40)
 def test_an_order_is_an_object_of_plain_json(given: Order) -> None:
-    told = json.loads(json.dumps(order_object(given), allow_nan=False))
-    assert told["id"] == given.id
-    assert told["sample_id"] == given.address.sample_id
-    assert told["action"]["verb"] == given.action.verb
+    decoded = json.loads(json.dumps(order_object(given), allow_nan=False))
+    assert decoded["id"] == given.id
+    assert decoded["sample_id"] == given.address.sample_id
+    assert decoded["action"]["verb"] == given.action.verb
 
 
 def test_an_order_names_who_from_where_what_and_its_outcome() -> None:
     undo = Action(verb=Verb.CONFIG, changes=(Change("max_samples", None),))
-    told = order_object(order("a", undo=undo, reason="slow"))
-    assert told == {
+    decoded = order_object(order("a", undo=undo, reason="slow"))
+    assert decoded == {
         "id": "a",
         "plan": "plan-a",
         "at": 1.0,

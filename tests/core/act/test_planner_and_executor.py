@@ -198,7 +198,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
 
 
 @pytest.mark.parametrize(
-    ("aim", "action", "error", "said"),
+    ("aim", "action", "error", "output"),
     [
         (TargetSpec(), "pause", UsageWrong, "no TARGET"),
         (
@@ -220,9 +220,9 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
     ],
 )
 def test_words_that_aim_at_nothing_say_why(
-    aim: TargetSpec, action: str, error: type[Exception], said: str
+    aim: TargetSpec, action: str, error: type[Exception], output: str
 ) -> None:
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=output):
         places_of(aim, action_named(action), fleet())
 
 

@@ -16,8 +16,6 @@ from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(150)
-
 _INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.END)
 _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
 
@@ -44,9 +42,9 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         assert any("control server" in note for note in step.preview.notes)  # not launched here
         assert plan.words == str(one.pid)
         assert not acted.sent
-        [told] = await acted.acting.carry_out(plan, words=plan.words)
-        assert told.outcome is not None
-        assert told.outcome.state is OrderState.DONE
+        [report] = await acted.acting.carry_out(plan, words=plan.words)
+        assert report.outcome is not None
+        assert report.outcome.state is OrderState.DONE
         state, message = await acted.one(_INTERRUPT, process)
         assert state in {OrderState.REFUSED, OrderState.NOOP}, message
         assert len(acted.sent) == 1
@@ -125,8 +123,8 @@ async def test_where_sigint_is_ignored_the_leftover_may_be_ended_once_nothing_ca
             60,
         )
         assert one.popen.poll() is None
-        told = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
-        assert "continues unobserved" in told[0].text
+        findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
+        assert "continues unobserved" in findings[0].text
         plan = await plan_to_end(acted, process)
         [step] = plan.steps
         assert step.preview is not None

@@ -96,11 +96,11 @@ def test_every_value_arrives() -> None:
 
 
 def test_an_unknown_key_is_reported_with_its_line_and_a_guess() -> None:
-    said = the_one_wrong('# a comment\n[[machines]]\nname = "a"\n\nhots = "b"\n')
-    assert "config.toml, line 5" in said
-    assert 'unknown key "hots" in [[machines]]' in said
-    assert 'did you mean "host"?' in said
-    assert "known_hosts" in said
+    problem = the_one_wrong('# a comment\n[[machines]]\nname = "a"\n\nhots = "b"\n')
+    assert "config.toml, line 5" in problem
+    assert 'unknown key "hots" in [[machines]]' in problem
+    assert 'did you mean "host"?' in problem
+    assert "known_hosts" in problem
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_an_unknown_key_is_reported_with_its_line_and_a_guess() -> None:
 def test_a_wrong_value_is_reported_with_its_line_and_what_is_allowed(
     text: str, line: int, allowed: str
 ) -> None:
-    said = the_one_wrong(text)
-    assert f"line {line}:" in said
-    assert allowed in said
+    problem = the_one_wrong(text)
+    assert f"line {line}:" in problem
+    assert allowed in problem
 
 
 @pytest.mark.parametrize("name", ["-oProxyCommand=touch X", "", "a b", "ä", "a\\u0007", "x" * 64])
@@ -146,9 +146,9 @@ def test_a_name_that_a_program_could_misread_is_refused(name: str) -> None:
 
 
 def test_two_machines_of_one_name_are_refused() -> None:
-    said = the_one_wrong('[[machines]]\nname = "a"\n[[machines]]\nname = "a"\n')
-    assert "line 4" in said
-    assert 'another machine is named "a" too' in said
+    problem = the_one_wrong('[[machines]]\nname = "a"\n[[machines]]\nname = "a"\n')
+    assert "line 4" in problem
+    assert 'another machine is named "a" too' in problem
 
 
 def test_a_machine_without_a_name_is_refused_where_it_begins() -> None:
@@ -159,13 +159,13 @@ def test_a_machine_without_a_name_is_refused_where_it_begins() -> None:
 
 def test_words_of_the_other_link_kind_are_refused() -> None:
     assert 'add link = "command"' in the_one_wrong('[[machines]]\nname="a"\ncommand=["x"]\n')
-    said = the_one_wrong('[[machines]]\nname="a"\nlink="command"\nport=1\n')
-    assert 'line 4: "port" has no effect' in said
+    problem = the_one_wrong('[[machines]]\nname="a"\nlink="command"\nport=1\n')
+    assert 'line 4: "port" has no effect' in problem
 
 
 def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
-    said = wrongs('[[machines]]\nname = "a"\nport = 0\n[screen]\ntheme = 1\nmice = true\n')
-    assert [each.split(":")[0].rsplit(" ", 1)[1] for each in said] == ["3", "5", "6"]
+    problems = wrongs('[[machines]]\nname = "a"\nport = 0\n[screen]\ntheme = 1\nmice = true\n')
+    assert [each.split(":")[0].rsplit(" ", 1)[1] for each in problems] == ["3", "5", "6"]
 
 
 def test_reading_raises_the_first_and_counts_the_rest(tmp_path: Path) -> None:

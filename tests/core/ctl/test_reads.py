@@ -157,10 +157,10 @@ def test_a_detail_says_that_there_are_errors_without_their_words() -> None:
     assert detail.error is not None
     assert detail.error.message is None
     assert len(detail.error_retries) == 2
-    told = sample_detail(json.dumps(DETAIL).encode(), content=True)
-    assert told.error is not None
-    assert told.error.message == SECRET
-    assert told.limit_reason == SECRET
+    answer = sample_detail(json.dumps(DETAIL).encode(), content=True)
+    assert answer.error is not None
+    assert answer.error.message == SECRET
+    assert answer.limit_reason == SECRET
 
 
 def test_events_say_what_happened_and_when() -> None:

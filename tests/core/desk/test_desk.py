@@ -3,17 +3,20 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from core.desk import acknowledgements
 from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, StorageError
 from core.events import Event, TimePassed
 from core.ids import ProcessKey
+from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.task import TaskState
 from core.ports import EventStore, FleetUpdate, Received, Room, SignIn
@@ -23,9 +26,9 @@ from tests.support.desks import (
     FakeEventStore,
     FakeObserver,
     desk_of,
+    frame_of,
     listed,
     running,
-    told,
     until,
 )
 from tests.support.fleets import (
@@ -56,7 +59,9 @@ def test_a_desk_is_a_room() -> None:
 
 
 async def test_frames_of_machines_are_folded_judged_and_shown() -> None:
-    connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
+    connection = FakeConnection(
+        H1, up(H1), frame_of(process_seen(), tasks_seen(task_row(errored=2)))
+    )
     shown = list[FleetUpdate]()
     desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
     desk.subscribe(shown.append)
@@ -68,7 +73,7 @@ async def test_frames_of_machines_are_folded_judged_and_shown() -> None:
 
 
 async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_shown() -> None:
-    connection = FakeConnection(H1, up(H1), told(process_seen()))
+    connection = FakeConnection(H1, up(H1), frame_of(process_seen()))
     shown = list[FleetUpdate]()
     desk = desk_of(connection)
     desk.subscribe(shown.append)
@@ -77,7 +82,7 @@ async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_
         await until(lambda: desk.fleet.processes)
         began = loop.time()
         for step in range(200):
-            connection.say(told(tasks_seen(task_row(done=step, total=200))))
+            connection.say(frame_of(tasks_seen(task_row(done=step, total=200))))
             await asyncio.sleep(0.002)
         await until(lambda: shown[-1].fleet.tasks == desk.fleet.tasks)
         assert len(shown) <= (loop.time() - began) * 10 + 2
@@ -92,7 +97,7 @@ async def test_an_idle_fleet_shows_nothing() -> None:
         await until(lambda: shown and shown[-1].fleet.machines[H1].link.state is LinkState.UP)
         count = len(shown)
         for pid in range(1, 5):  # a tenth of a second at least between two of them
-            connection.say(told(process_seen(pid=pid)))
+            connection.say(frame_of(process_seen(pid=pid)))
             await until(partial(_shows, shown, process_key(pid=pid)))
         assert len(shown) == count + 4, "only what happened is shown"
 
@@ -113,7 +118,7 @@ async def test_who_unsubscribed_sees_no_more() -> None:
         end()
         end()
         count = len(shown)
-        connection.say(told(process_seen()))
+        connection.say(frame_of(process_seen()))
         await until(lambda: others[-1].fleet.processes)  # who stays has seen it by now
         assert len(shown) == count
 
@@ -122,7 +127,7 @@ async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> Non
     path = tmp_path / "room.jsonl"
     received = list[Event]()
     with Recorder(path) as recorder:
-        desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=recorder)
+        desk = desk_of(FakeConnection(H1, up(H1), frame_of(process_seen())), record=recorder)
         end = desk.listen(received.append)
         async with running(desk):
             await until(lambda: desk.fleet.processes)
@@ -138,7 +143,7 @@ async def test_a_recording_that_fails_ends_and_is_reported_and_the_room_goes_on(
     def fail(event: Event) -> None:
         raise StorageError(f"no room for {type(event).__name__}")
 
-    desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=fail)
+    desk = desk_of(FakeConnection(H1, up(H1), frame_of(process_seen())), record=fail)
     async with running(desk):
         await until(lambda: desk.fleet.processes)
     assert [finding.kind for finding in desk.fleet.findings] == ["storage"]
@@ -167,7 +172,7 @@ async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatc
         began = asyncio.get_running_loop().time()
         for _ in range(50):
             await asyncio.sleep(0.005)
-            connection.say(told()) if connection.sent else None
+            connection.say(frame_of()) if connection.sent else None
         assert len(connection.sent) <= 2 + (asyncio.get_running_loop().time() - began) / 0.5
         steered = len(connection.sent)
         await until(lambda: len(connection.sent) > steered)
@@ -181,7 +186,7 @@ async def test_a_large_frame_is_decoded_beside_the_loop(monkeypatch: pytest.Monk
             threads.append(threading.current_thread())
             return super().events_of(received, at)
 
-    connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
+    connection = FakeConnection(H1, frame_of(process_seen(), body=b"x" * 1_000_000))
     monkeypatch.setattr("core.desk.desk.Observer", Slow)
     desk = desk_of(connection)
     async with running(desk):
@@ -249,7 +254,7 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
         desk.post(TimePassed(at=NOW))
         await until(lambda: received)
         assert not poll.done()
-        connection.say(told(tasks_seen(task_row())))
+        connection.say(frame_of(tasks_seen(task_row())))
         assert await poll
 
 
@@ -264,7 +269,7 @@ async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:
 
 async def test_events_and_progress_are_kept() -> None:
     store = FakeEventStore()
-    rows = told(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
+    rows = frame_of(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
     desk = desk_of(FakeConnection(H1, up(H1), rows), store=store)
     async with running(desk):
         await until(lambda: store.points)
@@ -275,7 +280,7 @@ async def test_events_and_progress_are_kept() -> None:
 
 async def test_findings_are_kept_when_they_change_and_come_back_with_their_age() -> None:
     store = FakeEventStore()
-    rows = told(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    rows = frame_of(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
     desk = desk_of(
         FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error")), store=store
     )
@@ -290,6 +295,43 @@ async def test_findings_are_kept_when_they_change_and_come_back_with_their_age()
     assert again.fleet.processes[KEY.process].is_gone
     assert sorted(each.kind for each in again.fleet.findings) == kinds
     assert {each.opened_at for each in again.fleet.findings} == {NOW}
+
+
+async def test_a_finding_that_a_command_acknowledged_closes_in_the_open_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acknowledgements, "READ_INTERVAL_S", 0.01)
+    store = FakeEventStore()
+    rows = frame_of(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    connection = FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error"))
+    desk = desk_of(connection, store=store)
+    async with running(desk):
+        await until(lambda: any(each.waits for each in desk.fleet.findings))
+        [waiting] = [each for each in desk.fleet.findings if each.waits]
+        store.acknowledged_elsewhere.add(waiting.id)
+        await until(lambda: not any(each.waits for each in desk.fleet.findings))
+    [done] = [each for each in desk.fleet.findings if each.id == waiting.id]
+    assert done.acknowledged_at is not None
+
+
+async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:
+    mine = Finding(
+        id="storage:1", kind="storage", tone="error", opened_at=NOW - 9, machine=None, text="full"
+    )
+    left = (
+        mine,
+        replace(mine, id="storage:2"),
+        replace(mine, id="answer:1", machine=H1, process=process_seen().process),
+        replace(mine, id="link:1", machine=H1),
+        replace(mine, id="end:1", machine=H1, is_kept=True),
+        replace(mine, id="far:1", machine=H2),
+    )
+    store = FakeEventStore()
+    desk = desk_of(FakeConnection(H1), past=Past(findings=left), store=store)
+    async with running(desk):
+        await until(lambda: store.findings)
+    closed = {each.id for each in store.findings if each.closed_at is not None}
+    assert closed == {"storage:1", "storage:2", "answer:1"}
 
 
 async def test_waiting_events_are_kept_when_the_room_closes() -> None:
@@ -312,14 +354,14 @@ async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
         assert finding.kind == "storage"
         assert "the disk is full" in finding.text
         store.fails = False
-        connection.say(told(process_seen()))
+        connection.say(frame_of(process_seen()))
         await until(lambda: desk.fleet.findings[0].closed_at is not None)
     assert desk.fleet.processes
 
 
 async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
     desk = desk_of(
-        FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), store=FakeEventStore()
+        FakeConnection(H1, frame_of(process_seen(), tasks_seen(task_row()))), store=FakeEventStore()
     )
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
@@ -328,7 +370,9 @@ async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
 
 
 async def test_time_makes_old_things_leave() -> None:
-    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()), process_gone())))
+    desk = desk_of(
+        FakeConnection(H1, frame_of(process_seen(), tasks_seen(task_row()), process_gone()))
+    )
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         desk.post(TimePassed(at=NOW + 90_000))

@@ -13,7 +13,7 @@ from core.model.task import TaskState
 from core.ports import Reply
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection, down, logs, reply, up
-from tests.support.desks import KEY, PROBE, FakeObserver, desk_of, running, told, until
+from tests.support.desks import KEY, PROBE, FakeObserver, desk_of, frame_of, running, until
 from tests.support.fleets import (
     H1,
     NOW,
@@ -34,7 +34,7 @@ async def test_the_log_of_an_ended_task_is_read_once() -> None:
     connection = FakeConnection(H1, up(H1), answer=lambda frame: logs(frame, "success"))
     desk = desk_of(connection)
     async with running(desk):
-        connection_says = told(process_seen(), tasks_seen(task_row()), process_gone())
+        connection_says = frame_of(process_seen(), tasks_seen(task_row()), process_gone())
         await until(lambda: connection.sent)
         connection.say(connection_says)
         await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
@@ -45,7 +45,9 @@ async def test_the_log_of_an_ended_task_is_read_once() -> None:
 
 async def another_log_is_read(connection: FakeConnection) -> None:
     """Return once the log of a task that ended after all others was asked for: none was left."""
-    connection.say(told(process_seen(pid=2), tasks_seen(task_row(), pid=2), process_gone(pid=2)))
+    connection.say(
+        frame_of(process_seen(pid=2), tasks_seen(task_row(), pid=2), process_gone(pid=2))
+    )
     await until(lambda: connection.requests and connection.requests[-1].head["pid"] == 2)
 
 
@@ -54,7 +56,7 @@ async def test_logs_that_end_together_are_read_by_few_starts_of_inspect_one_at_a
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(*rows), process_gone()),
+        frame_of(process_seen(), tasks_seen(*rows), process_gone()),
         answer=lambda frame: logs(frame, "error"),
     )
     desk = desk_of(connection)
@@ -75,7 +77,7 @@ async def test_a_log_that_hangs_the_reader_does_not_hold_up_the_logs_behind_it()
         return logs(replace(frame, head=head), "success")
 
     connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(*rows), process_gone()), answer=answer
+        H1, up(H1), frame_of(process_seen(), tasks_seen(*rows), process_gone()), answer=answer
     )
     clock = SetClock(NOW)
     desk = desk_of(connection, clock=clock)
@@ -97,13 +99,13 @@ async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> N
     answers = iter(["started", "success"])
 
     def answer(frame: Frame) -> Any:
-        connection.say(told(process_gone()))
+        connection.say(frame_of(process_gone()))
         return logs(frame, next(answers))
 
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(task_row(status="completed"))),
+        frame_of(process_seen(), tasks_seen(task_row(status="completed"))),
         answer=answer,
     )
     desk = desk_of(connection)
@@ -119,7 +121,7 @@ async def test_a_log_that_says_started_after_its_process_went_is_lost() -> None:
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        frame_of(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda frame: logs(frame, "started"),
     )
     desk = desk_of(connection)
@@ -132,7 +134,7 @@ async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        frame_of(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda _: RequestFailed("the link was lost"),
     )
     desk = desk_of(connection)
@@ -150,13 +152,13 @@ async def test_a_new_probe_tries_at_once_what_could_not_be_read() -> None:
         return logs(frame, "success") if works else RequestFailed("other logs were being read")
 
     connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
+        H1, up(H1), frame_of(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
     )
     desk = desk_of(connection)
     async with running(desk):
         await until(lambda: connection.requests)
         works.append(True)
-        connection.say(told(PROBE))
+        connection.say(frame_of(PROBE))
         await until(lambda: desk.fleet.tasks[KEY].state is TaskState.SUCCESS)
 
 
@@ -170,7 +172,7 @@ async def test_a_log_that_can_not_be_read_is_unreadable_until_it_can() -> None:
         return logs(frame, "success")
 
     connection = FakeConnection(
-        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
+        H1, up(H1), frame_of(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
     )
     desk = desk_of(connection)
     async with running(desk):
@@ -187,7 +189,7 @@ async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        frame_of(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda _: failed,
     )
     desk = desk_of(connection, clock=clock)
@@ -216,7 +218,7 @@ async def test_a_log_of_another_attempt_is_not_read_again_and_again() -> None:
     connection = FakeConnection(
         H1,
         up(H1),
-        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        frame_of(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda frame: logs(frame, "success", header=other),
     )
     desk = desk_of(connection)
@@ -229,7 +231,7 @@ async def test_a_log_of_another_attempt_is_not_read_again_and_again() -> None:
 
 
 async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
-    events = told(process_seen(), tasks_seen(task_row()), process_gone())
+    events = frame_of(process_seen(), tasks_seen(task_row()), process_gone())
     asked_while = list[LinkState]()
 
     def answer(frame: Frame) -> Any:
@@ -240,7 +242,7 @@ async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
     desk = desk_of(connection)
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
-        connection.say(told(process_seen(pid=2)))
+        connection.say(frame_of(process_seen(pid=2)))
         await until(lambda: len(desk.fleet.processes) == 2)
         connection.say(up(H1))
         await until(lambda: desk.fleet.tasks[KEY].is_over)

@@ -7,6 +7,7 @@ import pytest
 from core.desk.past import Past, with_past
 from core.events import Dismissed, Event
 from core.fleet import Fleet
+from core.ids import TaskKey
 from core.model.finding import Finding
 from core.model.process import ProcessState
 from core.model.task import TaskState
@@ -14,6 +15,7 @@ from tests.support.fleets import (
     H1,
     H2,
     NOW,
+    dead_eval_found,
     fleet_after,
     log_read,
     logged,
@@ -44,7 +46,7 @@ def test_an_ended_task_comes_back_with_its_age_and_its_numbers() -> None:
         log_read("error", at=NOW + 61, samples=samples),
     )
     task = fleet.tasks[task_key()]
-    assert (task.state, task.ended_at, task.heard_at) == (TaskState.ERROR, NOW + 60, NOW)
+    assert (task.state, task.ended_at, task.heard_at) == (TaskState.ERROR, NOW + 60, NOW + 61)
     assert task.progress.errored == 5
     assert fleet.processes[process_key()].ended_at == NOW + 60
     assert fleet.at == LATER
@@ -73,6 +75,17 @@ def test_processes_that_ended_long_ago_were_dismissed_or_have_no_machine_stay_aw
         since=NOW + 30,
     )
     assert set(fleet.processes) == {process_key(pid=4)}
+
+
+def test_an_eval_that_died_unseen_comes_back_unless_it_was_dismissed() -> None:
+    found = dead_eval_found("/logs/a_abcdefgh.eval", at=NOW + 60)
+    read = log_read("started", task=TaskKey(found.process, "abcdefgh"), at=NOW + 61, eval_id="e")
+    fleet = begun(found, read)
+    [task] = fleet.tasks.values()
+    assert (task.state, task.row.eval_id) == (TaskState.LOST, "e")
+    dismissed = begun(found, read, Dismissed(at=NOW + 62, process=found.process))
+    assert not dismissed.processes
+    assert not fleet_after(replace(found, at=LATER), fleet=dismissed).processes
 
 
 def test_findings_come_back_but_open_ones_about_nothing_and_those_about_evalroom() -> None:

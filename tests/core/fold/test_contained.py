@@ -17,7 +17,7 @@ from core.model.machine import ProbeFound
 from core.model.process import ContainerPlace, ProcessState
 from core.views.pages.process_page import process_page
 from core.views.tables.processes import processes_table
-from core.watch.process_list import process_reports
+from core.watch.process_list import ProcessReport, process_reports
 from tests.support.fleets import H1, NOW, fleet_after, link, named, process_key, process_seen
 
 INSIDE = MachineName("sandbox")
@@ -120,4 +120,5 @@ def test_a_hostile_description_of_a_container_is_harmless(
 ) -> None:
     body = json.dumps([{"pid": 1, "start": "s", **row}]).encode()
     [found] = process_reports(H1, body, at=NOW)
+    assert isinstance(found, ProcessReport)
     assert found.event.container == place

@@ -16,7 +16,7 @@ from tests.support.evals import Eval, Evals, running_evals
 from tests.support.guiding import LATER, Guided, guided, lines, states
 from tests.support.orders import Book
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guides")]
 MODEL = "mock/talker"
 
 
@@ -71,8 +71,10 @@ async def test_only_pauses_of_this_guide_are_resumed_after_a_restart(
         assert guide.step is not None
         assert guide.step.kind is StepKind.RESUME
         assert not here.acted.sent
-        told = await here.go_on(guide)
-        states_by_target = {each.step.target: each.outcome and each.outcome.state for each in told}
+        reports = await here.go_on(guide)
+        states_by_target = {
+            each.step.target: each.outcome and each.outcome.state for each in reports
+        }
         mine = ModelKey(await here.acted.process(ours), MODEL)
         assert states_by_target[mine] is OrderState.DONE
         ended = await here.over(guide)

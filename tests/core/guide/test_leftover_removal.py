@@ -50,8 +50,8 @@ def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> Non
         with pytest.raises(NotConfirmed):
             await runner.remove_containers(guide.id, removal, words="yes")
         assert desk.jobs == []
-        told = await runner.remove_containers(guide.id, removal, words="remove 2")
-        assert told == "2 containers removed by Ada"
+        reports = await runner.remove_containers(guide.id, removal, words="remove 2")
+        assert reports == "2 containers removed by Ada"
         ended = runner.guide(guide.id)
         assert ended is not None
         assert [step.state for step in ended.steps] == [StepState.DONE]

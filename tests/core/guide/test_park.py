@@ -13,7 +13,7 @@ from tests.support.guiding import LATER, Guided, guided, in_a_shell, lines, stat
 from tests.support.orders import Book
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("guides")
 _DONE = StepState.DONE
 
 
@@ -66,8 +66,8 @@ async def resumed(guide: Guide, one: Eval) -> None:
     output = Path(launch["output_file"])
 
     def ended() -> bool:
-        said = output.read_text().splitlines()
-        return any(json.loads(line)["event"] == "done" for line in said if line.startswith("{"))
+        lines = output.read_text().splitlines()
+        return any(json.loads(line)["event"] == "done" for line in lines if line.startswith("{"))
 
     await asyncio.to_thread(wait_until, ended, "the resumed run is over", 90)
 

@@ -112,7 +112,7 @@ def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
 
 
 def test_a_process_that_ended_while_nobody_looked_says_within_which_time() -> None:
-    fleet = judged(process_gone(at=NOW + 400), fleet=RUNNING)
+    fleet = judged(process_gone(at=NOW + 400, last_seen_at=0.0), fleet=RUNNING)
     [went] = fleet.findings
     assert went.text == (
         "Process 100 has ended within the last 6m 40s after at least 2h 30m; 1 task was running"
@@ -193,7 +193,7 @@ def test_a_process_that_ended_unread_while_its_link_was_down_names_its_folder() 
     came = process_seen(pid=7, at=NOW + 50, started_at=NOW + 48, cwd="/home/op/evals")
     fleet = judged(
         came, link(LinkState.DOWN, at=NOW + 60), link(at=NOW + 120),
-        process_gone(pid=7, at=NOW + 121), fleet=UP,
+        process_gone(pid=7, at=NOW + 121, last_seen_at=NOW + 50), fleet=UP,
     )  # fmt: skip
     [went] = [each for each in fleet.findings if each.id.startswith("went:")]
     assert went.tone == "warning"
@@ -232,7 +232,7 @@ def test_an_error_and_a_loss_stay_open_until_they_are_acknowledged() -> None:
         process_seen(started_at=NOW - 9_000), tasks_seen(task_row(status="error")),
         log_read("error"), fleet=seen,
     )  # fmt: skip
-    assert not any(each.waits for each in again.findings), "what was seen is not told again"
+    assert not any(each.waits for each in again.findings), "acknowledged: it stays closed"
 
 
 def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:

@@ -42,9 +42,9 @@ QUICK = settings(max_examples=150)
 @QUICK
 @given(VALUES)
 def test_a_value_reads_back_from_yaml_as_it_was(value: Any) -> None:
-    said = yaml_value(value)
-    assert "\n" not in said
-    assert _typed(yaml.safe_load(said)) == _typed(value)
+    text = yaml_value(value)
+    assert "\n" not in text
+    assert _typed(yaml.safe_load(text)) == _typed(value)
 
 
 @QUICK

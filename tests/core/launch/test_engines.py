@@ -66,8 +66,8 @@ def test_every_engine_keeps_a_process_and_lets_it_be_steered_where_asked(name: s
 
 
 def test_inspects_launch_record_is_read() -> None:
-    said = f"a warning\n{json.dumps(RECORD)}\n"
-    assert engine_named("detach").read(0, said, "") == StartResult(
+    output = f"a warning\n{json.dumps(RECORD)}\n"
+    assert engine_named("detach").read(0, output, "") == StartResult(
         pid=7, log_dir="/l", output=FileOutput("/d/detach/o.out")
     )
     bare = engine_named("detach").read(0, '{"event": "launch", "pid": 7, "control": null}', "")
@@ -93,13 +93,13 @@ def test_a_start_that_found_all_complete_says_so() -> None:
 @pytest.mark.parametrize("name", ["detach", "tmux"])
 def test_a_second_start_says_what_the_first_did_or_that_it_is_on_its_way(name: str) -> None:
     engine = engine_named(name)
-    said = json.dumps(RECORD) if name == "detach" else '{"session": "smoke-x"}'
-    assert engine.read(EXIT_ALREADY_STARTED, said, "") == engine.read(0, said, "")
+    output = json.dumps(RECORD) if name == "detach" else '{"session": "smoke-x"}'
+    assert engine.read(EXIT_ALREADY_STARTED, output, "") == engine.read(0, output, "")
     assert engine.read(EXIT_ALREADY_STARTED, "", "evalroom: it was started before") == StartResult()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "",
         "{",
@@ -116,13 +116,13 @@ def test_a_second_start_says_what_the_first_did_or_that_it_is_on_its_way(name: s
     ],
 )
 @pytest.mark.parametrize("name", ["detach", "tmux"])
-def test_a_bad_record_is_a_failure(name: str, said: str) -> None:
+def test_a_bad_record_is_a_failure(name: str, output: str) -> None:
     with pytest.raises(JobFailed, match="did not start"):
-        engine_named(name).read(0, said, "")
+        engine_named(name).read(0, output, "")
 
 
 @pytest.mark.parametrize(
-    ("said", "says", "advice"),
+    ("output", "says", "advice"),
     [
         # As Inspect 0.3.285, uv and a shell say it.
         ("\nTask named 'nope' not found.\n", "has no task nope", "in `task`"),
@@ -156,9 +156,9 @@ def test_a_bad_record_is_a_failure(name: str, said: str) -> None:
     ],
 )  # fmt: skip
 def test_a_failure_is_a_sentence_with_what_to_look_at_first(
-    said: str, says: str, advice: str
+    output: str, says: str, advice: str
 ) -> None:
-    error = start_failure(said, 3)
+    error = start_failure(output, 3)
     assert error.message.startswith("the run did not start")
     assert says in error.message
     assert advice in error.advice

@@ -65,8 +65,8 @@ def test_what_happens_on_an_error_maps_to_exact_flags(sets: tuple[str, ...], wor
     ],
 )  # fmt: skip
 def test_numbers_follow_their_options(more: str, words: str) -> None:
-    said = f"{BEFORE}{words} --fail-on-error --retry-attempts 0 --log-dir logs"
-    assert _words(more) == said
+    expected = f"{BEFORE}{words} --fail-on-error --retry-attempts 0 --log-dir logs"
+    assert _words(more) == expected
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from core.launch.run import launcher_client
 from core.model.machine import Gpu, GpuProcess
 from ssh.shipped.common import gpu_use
 from tests.support.evals import short_folder
-from tests.support.fetching import Hands
+from tests.support.fetching import LocalWorker
 from tests.support.specs import LOCAL, plan, spec
 from tests.support.waiting import wait_until
 
@@ -83,11 +83,11 @@ def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
     assert "gpu_holder.py" in one.files
     assert "gpu_holder.py" not in plan(spec()).files
     line = one.script[one.script.index("'echo' -I") : one.script.index(" >launch.json.part 2>")]
-    said = subprocess.run(
+    printed = subprocess.run(
         ["sh", "-c", line], env={"HOME": "/home/ada", "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    assert said.startswith(
+    assert printed.startswith(
         f"-I gpu_holder.py 2 /home/ada/it's $(x) keep {one.run} echo -I -c import json"
     )
     assert "export EVALROOM_RUN" not in one.script
@@ -105,11 +105,11 @@ async def test_a_session_of_tmux_has_the_logins_bound_of_gpus(bound: str) -> Non
         )
         python.chmod(0o755)
         env = {"TMUX_TMPDIR": str(folder), "TMUX": None, "CUDA_VISIBLE_DEVICES": bound}
-        hands = Hands(folder, {**env, "HIP_VISIBLE_DEVICES": None})
+        worker = LocalWorker(folder, {**env, "HIP_VISIBLE_DEVICES": None})
         asked = plan(spec("engine = 'tmux'"), machine=replace(LOCAL, python=str(python)))
         try:
-            await launcher_client.create_folder(hands, asked, b"{}")
-            await launcher_client.start_run(hands, asked, {})
+            await launcher_client.create_folder(worker, asked, b"{}")
+            await launcher_client.start_run(worker, asked, {})
             await asyncio.to_thread(wait_until, (folder / "end").exists, "the eval ends")
             assert (folder / "end").read_text() == f"{bound}:unset\n"
         finally:

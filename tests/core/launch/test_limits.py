@@ -14,10 +14,10 @@ from core.model.job import Job
 from core.model.machine import ToolState
 from core.model.run import RunState
 from tests.support.evals import short_folder
-from tests.support.fetching import HERE, Hands
+from tests.support.fetching import HERE, LocalWorker
 from tests.support.runs import run as run_of
 from tests.support.specs import spec
-from tests.support.surveys import GIB, WELL, failed, folder, found, said
+from tests.support.surveys import GIB, WELL, failed, folder, found, texts
 
 MIB = 1024**2
 
@@ -37,19 +37,19 @@ MIB = 1024**2
 )
 def test_limits_that_do_not_suffice_are_reported(limits: Mapping[str, Any], says: str) -> None:
     facts = replace(WELL, limits=found(LimitFacts(**limits)))
-    [told] = said(list(limit_checks(facts, spec())))
-    assert told.startswith(says)
-    assert not told.endswith("; ")
+    [sentence] = texts(list(limit_checks(facts, spec())))
+    assert sentence.startswith(says)
+    assert not sentence.endswith("; ")
 
 
 def test_limits_that_suffice_are_no_trouble() -> None:
     limits = LimitFacts(open_files=1024, processes_left=5000, memory=8 * GIB)
     facts = replace(WELL, limits=found(limits), temporary=found(folder(full="/tmp")))
-    assert said(list(limit_checks(facts, spec()))) == []
-    assert said(list(limit_checks(facts))) == []
+    assert texts(list(limit_checks(facts, spec()))) == []
+    assert texts(list(limit_checks(facts))) == []
     many = spec("max_samples = 500\nlimit = 500", text=_MANY)
-    [told] = said(list(limit_checks(facts, many)))
-    assert "500 samples at once may need 6200" in told
+    [sentence] = texts(list(limit_checks(facts, many)))
+    assert "500 samples at once may need 6200" in sentence
 
 
 _MANY = 'task = "a/b"\nmodel = "mockllm/model"\nmachine = "local"\non_error = "continue"\n'
@@ -68,11 +68,11 @@ def test_a_folder_for_temporary_files_that_is_of_no_use_stops(
     changes: Mapping[str, Any], says: str
 ) -> None:
     facts = replace(WELL, temporary=found(folder(full="/tmp", **changes)))
-    [told] = said(list(limit_checks(facts)))
-    assert told.startswith("stop TMPDIR: the folder for temporary files (/tmp)")
-    assert says in told
-    [told] = said(list(limit_checks(replace(WELL, temporary=failed(ToolState.STUCK)))))
-    assert "does not respond" in told
+    [sentence] = texts(list(limit_checks(facts)))
+    assert sentence.startswith("stop TMPDIR: the folder for temporary files (/tmp)")
+    assert says in sentence
+    [sentence] = texts(list(limit_checks(replace(WELL, temporary=failed(ToolState.STUCK)))))
+    assert "does not respond" in sentence
 
 
 async def test_a_survey_tells_the_limits_of_its_own_login() -> None:
@@ -80,9 +80,9 @@ async def test_a_survey_tells_the_limits_of_its_own_login() -> None:
         python = Path(home) / "python"
         python.write_text('#!/bin/sh\nulimit -n 64\nexec python3 "$@"\n')
         python.chmod(0o755)
-        hands = Hands(home, {"TMPDIR": f"{home}/gone"}, python=str(python))
-        job = Job(program="survey", verb="survey", given={}, changes=False)
-        answer = await hands.work(HERE, job, deadline=60)
+        worker = LocalWorker(home, {"TMPDIR": f"{home}/gone"}, python=str(python))
+        job = Job(program="survey", verb="survey", given={})
+        answer = await worker.work(HERE, job, deadline=60)
     assert answer["limits"]["value"]["open_files"] == 64
     place = answer["temporary"]["value"]
     assert (place["full"], place["exists"]) == (f"{home}/gone", False)

@@ -15,7 +15,7 @@ from core.launch.preflight.machine_choice import choose_machines
 from core.model.job import Job
 from core.model.machine import LinkState, LinkStatus, Machine
 from tests.support.specs import SMOKE, spec
-from tests.support.surveys import preflight, said
+from tests.support.surveys import preflight, texts
 
 NAMES = ("a", "b", "c")
 MACHINES = tuple(
@@ -39,8 +39,8 @@ def answer(gpus: int = 0, **parts: Any) -> dict[str, Any]:
         "reservations": {"folder": "/var/lock/evalroom", "held": []},
         "variables": [],
     }
-    told: dict[str, Any] = {key: {"state": "ok", "value": each} for key, each in well.items()}
-    return {**told, **parts}
+    found: dict[str, Any] = {key: {"state": "ok", "value": each} for key, each in well.items()}
+    return {**found, **parts}
 
 
 NO_INSPECT: dict[str, Any] = {"state": "ok", "value": {**INSPECT, "inspect": None}}
@@ -98,7 +98,7 @@ async def test_where_gpus_are_asked_for_most_free_ones_go_first_and_none_is_give
     )
     assert [each.plan.machine for each in runs[:4]] == ["b", "b", "a", "b"]
     assert not any(each.stops for each in runs[:4])
-    assert "0 of 1 are free: GPU 0 goes to another run of this launch" in said(runs[4].checks)[0]
+    assert "0 of 1 are free: GPU 0 goes to another run of this launch" in texts(runs[4].checks)[0]
     assert sorted(name for name, _ in answers.asked) == ["a", "b", "c"], "each is asked once"
     assert len(answers.asked[0][1].given["runs"]) == 5
 
@@ -122,10 +122,10 @@ async def test_a_machine_that_is_not_there_is_a_stop_with_its_links_reason() -> 
     [launch] = expand(spec("", "machine=a"), MACHINES)
     made = plan_on(launch, MACHINES[0], around())
     [check] = await preflight(worker, made, MACHINES[0], fleet, secrets=())
-    assert said([check]) == ["stop link: a is not reachable: its host key is unknown; accept it"]
+    assert texts([check]) == ["stop link: a is not reachable: its host key is unknown; accept it"]
     failing = Answers({"a": JobFailed("the survey has no verb survey", "mind the version")})
     [check] = await preflight(failing, made, MACHINES[0], Fleet(), secrets=())
-    assert said([check])[0].endswith("the survey has no verb survey; mind the version")
+    assert texts([check])[0].endswith("the survey has no verb survey; mind the version")
 
 
 async def test_an_empty_answer_is_judged_too() -> None:
@@ -133,6 +133,6 @@ async def test_an_empty_answer_is_judged_too() -> None:
     [one] = await chosen(answers, "gpus = 1")
     assert one.plan.machine == "a"
     assert one.stops == ()
-    assert "warning python: the survey returned nothing about the machine itself; " in said(
+    assert "warning python: the survey returned nothing about the machine itself; " in texts(
         one.checks
     )

@@ -41,10 +41,10 @@ def test_a_machine_goes_before_a_tag_of_its_name() -> None:
 
 
 def test_an_unknown_machine_is_reported_with_the_nearest() -> None:
-    with pytest.raises(SpecWrong) as told:
+    with pytest.raises(SpecWrong) as caught:
         expand(spec("", "machine=gpus"), FLEET)
-    assert 'did you mean "gpu"?' in told.value.advice
-    assert "a, b, c" in told.value.advice
+    assert 'did you mean "gpu"?' in caught.value.advice
+    assert "a, b, c" in caught.value.advice
 
 
 def test_nothing_is_launched_on_a_read_only_machine() -> None:

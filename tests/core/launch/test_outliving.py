@@ -30,7 +30,7 @@ from tests.support.docker_engine import (
     DockerEngine,
     docker_group,
 )
-from tests.support.surveys import WELL, found, said
+from tests.support.surveys import WELL, found, texts
 from tests.support.waiting import wait_until
 
 FAR = MachineConfig(name=MachineName("far"), link="command", command=("x",))
@@ -134,8 +134,8 @@ def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Gen
 
 def test_a_session_that_ends_its_processes_is_reported_with_what_to_do() -> None:
     facts = replace(WELL, session=found("logout"))
-    [told] = said(list(link_checks(facts)))
-    assert told.startswith("warning link: the eval may end with its link")
-    assert "KillUserProcesses=no" in told
-    assert said(list(link_checks(WELL))) == []
+    [sentence] = texts(list(link_checks(facts)))
+    assert sentence.startswith("warning link: the eval may end with its link")
+    assert "KillUserProcesses=no" in sentence
+    assert texts(list(link_checks(WELL))) == []
     assert list(link_checks(replace(WELL, session=found("strange")))) == []

@@ -15,7 +15,7 @@ from tests.support.surveys import (
     GIVEN,
     OWN_SPEC,
     judged,
-    said,
+    texts,
 )
 
 anything = st.recursive(
@@ -34,8 +34,8 @@ part = st.fixed_dictionaries({"state": st.sampled_from(["ok", "failed", 5]), "va
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(PARTS), part | anything, max_size=len(PARTS)))
-def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
-    facts = parse_survey(told)
+def test_an_answer_of_any_kind_is_judged(answer: Mapping[str, Any]) -> None:
+    facts = parse_survey(answer)
     checks = judged(
         spec(GIVEN + 'gpus = 1\nengine = "tmux"\nlog_dir = "/data/logs"', text=OWN_SPEC), facts
     )
@@ -44,8 +44,8 @@ def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
 
 
 def test_text_of_a_host_is_harmless_in_a_check() -> None:
-    told = {"inspect": {"state": "failed", "error": "\x1b[2J\u202eboom\x07"}}
-    text = " ".join(said(judged(spec(GIVEN), parse_survey(told))))
+    answer = {"inspect": {"state": "failed", "error": "\x1b[2J\u202eboom\x07"}}
+    text = " ".join(texts(judged(spec(GIVEN), parse_survey(answer))))
     assert "boom" in text
     assert "\x1b" not in text
     assert "\u202e" not in text

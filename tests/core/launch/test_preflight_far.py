@@ -10,7 +10,7 @@ from tests.support.desk_on_evals import watching
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import plan, spec
 from tests.support.sshd import SUPER, Sshd
-from tests.support.surveys import preflight, said
+from tests.support.surveys import preflight, texts
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -35,7 +35,7 @@ async def test_an_account_with_few_rights_gets_a_list_of_all_that_it_lacks(
         desk = watched.desk
         await desk.first_poll(20)
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
-    lines = said(checks)
+    lines = texts(checks)
     for says in (
         "stop Inspect: /usr/bin/python3 does not have Inspect; ",
         "stop log folder: /etc is not writable; choose another log_dir",
@@ -54,7 +54,7 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
         desk = watched.desk
         await desk.first_poll(20)
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
-        assert [each for each in said(checks) if each.startswith("stop")] == []
+        assert [each for each in texts(checks) if each.startswith("stop")] == []
         assert "Inspect 0.3." in next(each.message for each in checks if each.name == "Inspect")
         # The link goes; what is asked then says so.
         sshd.stop()

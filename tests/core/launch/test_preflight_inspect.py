@@ -21,21 +21,21 @@ from tests.support.surveys import (
     failed,
     folder,
     found,
-    inspect_told,
     judged,
     mine,
     of,
-    said,
-    task_told,
+    texts,
+    with_inspect,
     with_task,
+    with_task_facts,
 )
 
 
 def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
     checks = judged(spec())
-    assert said(checks) == []
+    assert texts(checks) == []
     assert [each.name for each in checks] == ["python", "Inspect", "task", "disk"]
-    assert said(judged(mine(), with_task())) == []
+    assert texts(judged(mine(), with_task())) == []
 
 
 @pytest.mark.parametrize(
@@ -47,34 +47,34 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
          f"stop python: {PYTHON} does not run: not executable"),
         (replace(WELL, inspect=failed(ToolState.STUCK, "no answer in 29 s")),
          f"warning python: {PYTHON} did not answer: no answer in 29 s"),
-        (inspect_told(WELL, inspect=None),
+        (with_inspect(WELL, inspect=None),
          f"stop Inspect: {PYTHON} does not have Inspect; {PYTHON} -m pip install -U 'inspect"),
-        (inspect_told(WELL, imported=False, broken="ImportError: libfoo.so"),
+        (with_inspect(WELL, imported=False, broken="ImportError: libfoo.so"),
          "stop Inspect: Inspect 0.3.285 can't be imported: ImportError: libfoo.so"),
-        (inspect_told(WELL, imported=False, error="no answer in 29 s"),
+        (with_inspect(WELL, imported=False, error="no answer in 29 s"),
          "warning Inspect: Inspect 0.3.285 did not answer: no answer in 29 s"),
-        (inspect_told(WELL, inspect="0.3.246"),
+        (with_inspect(WELL, inspect="0.3.246"),
          f"stop Inspect: Inspect 0.3.246 does not have --detach; {PYTHON} -m pip install -U"),
-        (inspect_told(WELL, inspect="0.3.252"),
+        (with_inspect(WELL, inspect="0.3.252"),
          "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
     ],
 )  # fmt: skip
 def test_an_interpreter_that_will_not_do_is_reported(facts: SurveyFacts, says: str) -> None:
-    told = said(judged(spec(GIVEN), facts))
-    assert any(each.startswith(says) for each in told), told
+    sentences = texts(judged(spec(GIVEN), facts))
+    assert any(each.startswith(says) for each in sentences), sentences
 
 
 def test_options_that_this_inspect_does_not_have_are_named() -> None:
     asked = spec(GIVEN + "options = { brand_new = 1 }\nturn_limit = 5")
     has = set(options_of(plan(asked))) - {"--brand-new", "--turn-limit"}
-    [told] = said(judged(asked, inspect_told(WELL, options=tuple(has))))
-    assert told.startswith(
+    [sentence] = texts(judged(asked, with_inspect(WELL, options=tuple(has))))
+    assert sentence.startswith(
         "stop Inspect: Inspect 0.3.285 does not have --turn-limit, --brand-new; remove the options"
     )
 
 
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("answer", "says"),
     [
         ({"state": "no file", "error": "/evals/t.py"},
          "stop task: the file /evals/t.py does not exist"),
@@ -90,23 +90,23 @@ def test_options_that_this_inspect_does_not_have_are_named() -> None:
          f"warning task: {OWN} has no argument zzz; Inspect will ignore it silently; its"),
     ],
 )  # fmt: skip
-def test_a_task_that_will_not_do_is_reported(told: Mapping[str, Any], says: str) -> None:
-    [one] = said(judged(mine("args = { zzz = 1 }"), with_task(**told)))
+def test_a_task_that_will_not_do_is_reported(answer: Mapping[str, Any], says: str) -> None:
+    [one] = texts(judged(mine("args = { zzz = 1 }"), with_task(**answer)))
     assert one.startswith(says)
 
 
 def test_a_task_that_did_not_come_within_its_time_is_a_warning() -> None:
-    facts = inspect_told(WELL, error="no answer in 29 s")
-    [told] = said(judged(mine(), facts))
-    assert "unknown whether" in told
-    assert "no answer in 29 s" in told
+    facts = with_inspect(WELL, error="no answer in 29 s")
+    [sentence] = texts(judged(mine(), facts))
+    assert "unknown whether" in sentence
+    assert "no answer in 29 s" in sentence
 
 
 def test_an_error_that_a_missing_secret_may_explain_is_a_warning() -> None:
     facts = with_task(state="fails", kind="KeyError", error="KeyError: 'MY_TOKEN'")
-    [told] = said(judged(mine('secrets = ["MY_TOKEN"]'), facts, secrets=("MY_TOKEN",)))
-    assert told.startswith("warning task")
-    assert said(judged(mine(), facts))[0].startswith("stop task")
+    [sentence] = texts(judged(mine('secrets = ["MY_TOKEN"]'), facts, secrets=("MY_TOKEN",)))
+    assert sentence.startswith("warning task")
+    assert texts(judged(mine(), facts))[0].startswith("stop task")
 
 
 def test_code_that_is_fetched_first_is_not_a_missing_file() -> None:
@@ -115,9 +115,9 @@ def test_code_that_is_fetched_first_is_not_a_missing_file() -> None:
         text=OWN_SPEC.replace("/evals/", ""),
     )
     made = plan(asked)
-    facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
+    facts = with_task_facts(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
     checks = assess_run(made, facts, Fleet())
-    assert said(checks) == []
+    assert texts(checks) == []
     assert any("its code will be checked out" in each.message for each in checks)
 
 
@@ -126,13 +126,13 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
         GIVEN + 'secrets = ["OPENAI_API_KEY"]',
         text=of("inspect_evals/gpqa_diamond", "openai/x"),
     )
-    facts = inspect_told(
+    facts = with_inspect(
         WELL,
         packages={"openai": None},
         tasks={"inspect_evals/gpqa_diamond": TaskFacts(state="no package", module="inspect_evals")},
     )
-    [told] = said(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
-    assert told == (
+    [sentence] = texts(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
+    assert sentence == (
         f"stop packages: {PYTHON} lacks inspect-evals, openai, which inspect_evals/gpqa_diamond,"
         ' openai/x need; set packages = ["inspect-evals", "openai"] so that uv installs'
         f" what is missing; or run on the machine: {PYTHON} -m pip install inspect-evals openai"
@@ -145,15 +145,15 @@ UNCACHED = failed(ToolState.FAILED, "error: No solution found when resolving too
 def test_packages_that_uv_must_fetch_first_are_fine_with_a_network() -> None:
     asked = spec('inspect = "0.3.285"')
     facts = replace(WELL, inspect=UNCACHED)
-    assert said(judged(asked, facts)) == []
+    assert texts(judged(asked, facts)) == []
     assert WELL.host.value is not None
     cut_off = replace(facts, host=found(replace(WELL.host.value, has_route=False)))
-    [told] = said(judged(asked, cut_off))
-    assert told.startswith("stop uv: uv must download Inspect 0.3.285, but the machine has no")
+    [sentence] = texts(judged(asked, cut_off))
+    assert sentence.startswith("stop uv: uv must download Inspect 0.3.285, but the machine has no")
     old = judged(spec('inspect = "0.3.246"'), facts)
-    assert any("0.3.246 does not have --detach" in each for each in said(old))
+    assert any("0.3.246 does not have --detach" in each for each in texts(old))
     no_exec = replace(facts, places={"~": found(folder(no_exec=True))})
-    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home folder is mounted noexec")
+    assert texts(judged(asked, no_exec))[0].startswith("stop uv: the home folder is mounted noexec")
 
 
 def test_a_package_that_the_spec_does_not_name_is_offered_by_its_name() -> None:
@@ -162,6 +162,6 @@ def test_a_package_that_the_spec_does_not_name_is_offered_by_its_name() -> None:
         text=of("inspect_evals/cybench", "openai/x"),
     )
     facts = replace(WELL, inspect=UNCACHED, variables=found(("OPENAI_API_KEY",)))
-    told = said(judged(asked, facts))
-    assert 'set packages = ["inspect-evals[cybench]", "openai"]' in told[1]
-    assert [each.split(":")[0] for each in told] == ["warning task", "warning packages"]
+    sentences = texts(judged(asked, facts))
+    assert 'set packages = ["inspect-evals[cybench]", "openai"]' in sentences[1]
+    assert [each.split(":")[0] for each in sentences] == ["warning task", "warning packages"]

@@ -37,9 +37,9 @@ from tests.support.surveys import (
     judged,
     mine,
     of,
-    said,
-    task_told,
+    texts,
     with_task,
+    with_task_facts,
 )
 
 DOCKER_SPEC = of("inspect_evals/gdm_intercode_ctf") + GIVEN
@@ -47,7 +47,7 @@ DOCKER_SPEC = of("inspect_evals/gdm_intercode_ctf") + GIVEN
 
 def with_docker(**changes: Any) -> SurveyFacts:
     assert WELL.docker.value is not None
-    facts = task_told(WELL, "inspect_evals/gdm_intercode_ctf", TaskFacts(state="ok"))
+    facts = with_task_facts(WELL, "inspect_evals/gdm_intercode_ctf", TaskFacts(state="ok"))
     return replace(facts, docker=found(replace(WELL.docker.value, **changes)))
 
 
@@ -71,9 +71,9 @@ def with_docker(**changes: Any) -> SurveyFacts:
 )  # fmt: skip
 def test_an_unusable_docker_is_reported_to_runs_that_need_it(docker: Any, says: str) -> None:
     facts = replace(with_docker(), docker=docker)
-    [told] = said(judged(spec("max_samples = 1", text=DOCKER_SPEC), facts))
-    assert says in told
-    assert said(judged(spec(GIVEN), facts)) == []
+    [sentence] = texts(judged(spec("max_samples = 1", text=DOCKER_SPEC), facts))
+    assert says in sentence
+    assert texts(judged(spec(GIVEN), facts)) == []
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_whether_docker_is_needed_is_said_by_the_spec_and_else_by_the_task(
     more: str, task: Mapping[str, Any], needs_it: bool
 ) -> None:
     facts = replace(with_task(**task), docker=failed(ToolState.ABSENT))
-    told = said(judged(mine(more), facts))
-    assert any("needs Docker" in each for each in told) is needs_it
+    sentences = texts(judged(mine(more), facts))
+    assert any("needs Docker" in each for each in sentences) is needs_it
 
 
 @pytest.mark.parametrize(
@@ -115,21 +115,23 @@ def test_containers_at_once_are_counted_against_free_memory(
     more: str, free: int, memory: int | None, level: str, says: str
 ) -> None:
     name = "inspect_evals/gdm_intercode_ctf"
-    facts = task_told(with_docker(), name, TaskFacts(state="ok", memory=memory))
+    facts = with_task_facts(with_docker(), name, TaskFacts(state="ok", memory=memory))
     assert facts.host.value is not None
     host = replace(facts.host.value, memory=Memory(total=64 * GIB, available=free * GIB))
     checks = judged(spec(more, text=DOCKER_SPEC), replace(facts, host=found(host)))
-    [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
-    assert told.startswith(level)
-    assert says in told
+    [sentence] = [each for each in texts(checks, *CheckLevel) if " containers: " in each]
+    assert sentence.startswith(level)
+    assert says in sentence
 
 
 def test_sizes_of_containers_multiply_as_they_are_read() -> None:
     name = "inspect_evals/gdm_intercode_ctf"
-    facts = task_told(with_docker(), name, TaskFacts(state="ok", memory=1100 * 1024**2))
+    facts = with_task_facts(with_docker(), name, TaskFacts(state="ok", memory=1100 * 1024**2))
     checks = judged(spec("max_sandboxes = 16", text=DOCKER_SPEC), facts)
-    [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
-    assert "16 x 1100 MiB = 17600 MiB of memory at once (from its compose file), 32768 MiB" in told
+    [sentence] = [each for each in texts(checks, *CheckLevel) if " containers: " in each]
+    assert (
+        "16 x 1100 MiB = 17600 MiB of memory at once (from its compose file), 32768 MiB" in sentence
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,14 +148,14 @@ def test_an_image_that_is_missing_is_pulled_or_stops(
     image: ImageFacts, level: str, says: str, *, has_proxy: bool
 ) -> None:
     name = "inspect_evals/gdm_intercode_ctf"
-    facts = task_told(with_docker(), name, TaskFacts(state="ok", images=("a/b:1",)))
+    facts = with_task_facts(with_docker(), name, TaskFacts(state="ok", images=("a/b:1",)))
     assert facts.docker.value is not None
     docker = found(replace(facts.docker.value, has_proxy=has_proxy))
     facts = replace(facts, images={"a/b:1": found(image)}, docker=docker)
     checks = judged(spec("max_sandboxes = 1", text=DOCKER_SPEC), facts)
-    [told] = [each for each in said(checks, *CheckLevel) if " images: " in each]
-    assert told.startswith(level)
-    assert says in told
+    [sentence] = [each for each in texts(checks, *CheckLevel) if " images: " in each]
+    assert sentence.startswith(level)
+    assert says in sentence
 
 
 HELD = ReservationFacts(
@@ -184,14 +186,14 @@ HELD = ReservationFacts(
          "warning GPUs: nvidia-smi warns (exit 14); check that GPU on the machine"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is not a folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is not a folder"),
-        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
-         "warning GPUs: /var/lock/evalroom is not usable, so other accounts don't see GPU"),
+        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus", why="it is Bob's"))},
+         "warning GPUs: other accounts don't see GPU reservations of this account: it is Bob's"),
     ],
 )  # fmt: skip
 def test_gpus_that_are_not_to_be_had_are_reported(changes: Mapping[str, Any], says: str) -> None:
-    [told] = said(judged(spec(GIVEN + "gpus = 2"), replace(WELL, **changes)))
-    assert says in told
-    assert said(judged(spec(GIVEN), replace(WELL, **changes))) == []
+    [sentence] = texts(judged(spec(GIVEN + "gpus = 2"), replace(WELL, **changes)))
+    assert says in sentence
+    assert texts(judged(spec(GIVEN), replace(WELL, **changes))) == []
 
 
 def test_gpus_of_amd_are_those_that_the_probe_read() -> None:
@@ -201,12 +203,12 @@ def test_gpus_of_amd_are_those_that_the_probe_read() -> None:
     machine = Machine(name=name, address="", kind="command", link=link, facts=read)
     facts = replace(WELL, gpus=failed(ToolState.ABSENT))
     asked = spec(GIVEN + "gpus = 4")
-    assert said(judged(asked, facts, Fleet(machines={name: machine}))) == []
+    assert texts(judged(asked, facts, Fleet(machines={name: machine}))) == []
 
 
 def test_gpus_of_earlier_runs_of_the_same_launch_are_not_free() -> None:
     asked = spec(GIVEN + "gpus = 1")
     facts = replace(WELL, gpus=found(gpus(2)))
-    assert said(judged(asked, facts, held=("GPU-0.lock",))) == []
-    [told] = said(judged(asked, facts, held=("GPU-0.lock", "GPU-1.lock")))
-    assert "0 of 2 are free: GPU 0 goes to another run of this launch" in told
+    assert texts(judged(asked, facts, held=("GPU-0.lock",))) == []
+    [sentence] = texts(judged(asked, facts, held=("GPU-0.lock", "GPU-1.lock")))
+    assert "0 of 2 are free: GPU 0 goes to another run of this launch" in sentence

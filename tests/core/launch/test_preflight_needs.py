@@ -20,11 +20,11 @@ from tests.support.surveys import (
     WELL,
     failed,
     found,
-    inspect_told,
     judged,
     of,
-    said,
-    task_told,
+    texts,
+    with_inspect,
+    with_task_facts,
 )
 
 KEYED = (
@@ -37,50 +37,50 @@ def keyed(more: str) -> Any:
 
 
 def test_a_variable_counts_wherever_it_is_set() -> None:
-    told = said(judged(keyed("")))
-    assert [each.split(",")[0] for each in told] == [
+    sentences = texts(judged(keyed("")))
+    assert [each.split(",")[0] for each in sentences] == [
         "stop variables: openai-api/acme/x needs ACME_API_KEY",
         "stop variables: openai-api/acme/x needs ACME_BASE_URL",
     ]
-    assert told[0].endswith('; set secrets = ["ACME_API_KEY"]')
+    assert sentences[0].endswith('; set secrets = ["ACME_API_KEY"]')
     both = ("ACME_API_KEY", "ACME_BASE_URL")
     checks = judged(keyed(""), replace(WELL, variables=found(both)))
-    assert said(checks) == []
-    assert "ACME_API_KEY from the login" in said(checks, CheckLevel.OK)[-1]
+    assert texts(checks) == []
+    assert "ACME_API_KEY from the login" in texts(checks, CheckLevel.OK)[-1]
     given = keyed('secrets = { ACME_API_KEY = "work" }\nbase_url = "http://localhost:8000/v1"')
-    assert said(judged(given, secrets=("work",))) == []
+    assert texts(judged(given, secrets=("work",))) == []
     unknown = failed(ToolState.UNKNOWN)
-    assert said(judged(keyed(""), replace(WELL, variables=unknown)))[0].startswith("warning")
+    assert texts(judged(keyed(""), replace(WELL, variables=unknown)))[0].startswith("warning")
     stand_in = keyed('model_args = { api_key = "none" }\nbase_url = "http://localhost:8000/v1"')
-    assert said(judged(stand_in)) == []
+    assert texts(judged(stand_in)) == []
 
 
 def test_a_secret_that_is_not_stored_is_reported_by_its_name() -> None:
-    [told] = said(judged(spec(GIVEN + 'secrets = ["MINE"]')))
-    assert told == (
+    [sentence] = texts(judged(spec(GIVEN + 'secrets = ["MINE"]')))
+    assert sentence == (
         "stop secrets: the secret MINE is not stored; enter it with: evalroom secrets set MINE"
     )
 
 
 def test_roles_need_their_variables_too() -> None:
-    told = said(judged(spec(GIVEN + 'model_roles = { grader = [{ model = "groq/x" }] }')))
-    assert "groq/x needs GROQ_API_KEY" in told[0]
+    sentences = texts(judged(spec(GIVEN + 'model_roles = { grader = [{ model = "groq/x" }] }')))
+    assert "groq/x needs GROQ_API_KEY" in sentences[0]
 
 
 OFFLINE = CacheFacts(offline=("HF_HUB_OFFLINE",), hub="/h")
 
 
 def test_a_server_that_is_there_needs_neither_package_nor_weights() -> None:
-    facts = inspect_told(WELL, packages={"openai": "1", "vllm": None})
+    facts = with_inspect(WELL, packages={"openai": "1", "vllm": None})
     asked = spec(GIVEN, text=of("evalroom/smoke", "vllm/org/m"))
-    assert "lacks vllm, which vllm/org/m needs" in said(judged(asked, facts))[0]
+    assert "lacks vllm, which vllm/org/m needs" in texts(judged(asked, facts))[0]
     there = replace(facts, variables=found(("VLLM_BASE_URL",)))
-    assert said(judged(asked, there)) == []
+    assert texts(judged(asked, there)) == []
     named = spec(GIVEN + 'base_url = "http://h:1/v1"', text=of("evalroom/smoke", "vllm/org/m"))
-    assert said(judged(named, facts)) == []
+    assert texts(judged(named, facts)) == []
     role = 'model_roles = { grader = { model = "openai-api/acme/x", base_url = "http://h/" } }'
-    [told] = said(judged(spec(GIVEN + role)))
-    assert "ACME_API_KEY" in told
+    [sentence] = texts(judged(spec(GIVEN + role)))
+    assert "ACME_API_KEY" in sentence
 
 
 CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
@@ -112,17 +112,17 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
 def test_without_a_network_the_needed_downloads_are_reported(
     text: str, changes: Mapping[str, Any], says: str
 ) -> None:
-    facts = task_told(replace(WELL, **changes), OWN, TaskFacts(state="ok"))
-    facts = task_told(facts, "pkg/t", TaskFacts(state="ok")) if "pkg/t" in text else facts
-    told = said(judged(spec(GIVEN, text=text), facts))
-    assert any(each.startswith(says) for each in told), told
+    facts = with_task_facts(replace(WELL, **changes), OWN, TaskFacts(state="ok"))
+    facts = with_task_facts(facts, "pkg/t", TaskFacts(state="ok")) if "pkg/t" in text else facts
+    sentences = texts(judged(spec(GIVEN, text=text), facts))
+    assert any(each.startswith(says) for each in sentences), sentences
 
 
 def test_the_program_of_an_engine_has_to_be_there() -> None:
     asked = spec(GIVEN + 'engine = "tmux"')
-    assert said(judged(asked)) == []
-    [told] = said(judged(asked, replace(WELL, programs={"tmux": failed(ToolState.ABSENT)})))
-    assert told.startswith('stop tmux: engine = "tmux" needs tmux, which is not installed;')
+    assert texts(judged(asked)) == []
+    [sentence] = texts(judged(asked, replace(WELL, programs={"tmux": failed(ToolState.ABSENT)})))
+    assert sentence.startswith('stop tmux: engine = "tmux" needs tmux, which is not installed;')
 
 
 def test_a_machine_without_a_plan_is_summed_up() -> None:
@@ -131,7 +131,7 @@ def test_a_machine_without_a_plan_is_summed_up() -> None:
     assert [each.name for each in checks] == [
         "python", "Inspect", "uv", "Docker", "GPUs", "memory", "disk", "tmux",
     ]  # fmt: skip
-    assert said(checks) == []
+    assert texts(checks) == []
     # What is missing matters only to runs that need it.
     nothing = SurveyFacts(docker=failed(ToolState.ABSENT), gpus=failed(ToolState.ABSENT))
     assert all(each.level is not CheckLevel.STOP for each in assess_machine(nothing, Fleet(), here))

@@ -24,7 +24,7 @@ from tests.support.surveys import (
     folder,
     found,
     judged,
-    said,
+    texts,
 )
 
 LOGS = "/data/logs"
@@ -57,19 +57,19 @@ def with_logs(**changes: Any) -> SurveyFacts:
     ],
 )  # fmt: skip
 def test_a_log_folder_that_will_not_do_is_reported(facts: SurveyFacts, says: str) -> None:
-    told = said(judged(spec(GIVEN + f'log_dir = "{LOGS}"'), facts))
-    assert any(each.startswith(says) for each in told), told
+    sentences = texts(judged(spec(GIVEN + f'log_dir = "{LOGS}"'), facts))
+    assert any(each.startswith(says) for each in sentences), sentences
 
 
 def test_an_eval_set_without_a_log_keeps_nobody_out() -> None:
     asked = spec(GIVEN + f'log_dir = "{LOGS}"')
-    assert said(judged(asked, with_logs(eval_set="abc", tasks=(("x", "y"),)))) == []
+    assert texts(judged(asked, with_logs(eval_set="abc", tasks=(("x", "y"),)))) == []
 
 
 def test_foreign_logs_are_allowed_where_the_spec_allows_them() -> None:
     asked = spec(GIVEN + f'log_dir = "{LOGS}"\noptions = {{ log_dir_allow_dirty = true }}')
-    [told] = said(judged(asked, with_logs(logs=2)))
-    assert told.startswith("warning log folder")
+    [sentence] = texts(judged(asked, with_logs(logs=2)))
+    assert sentence.startswith("warning log folder")
 
 
 @pytest.mark.parametrize("where", [LOGS, "s3://bucket/logs"])
@@ -80,10 +80,10 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
         log_dir=where,
     )  # fmt: skip
     asked = spec(GIVEN + f'log_dir = "{where}"')
-    [told] = said(judged(asked, with_logs(), Fleet(runs={"r1": run})))
-    assert told.startswith(f"stop log folder: the run r1 on {name} is logging into {where}")
+    [sentence] = texts(judged(asked, with_logs(), Fleet(runs={"r1": run})))
+    assert sentence.startswith(f"stop log folder: the run r1 on {name} is logging into {where}")
     over = replace(run, state=RunState.SUCCESS)
-    assert said(judged(asked, with_logs(), Fleet(runs={"r1": over}))) == []
+    assert texts(judged(asked, with_logs(), Fleet(runs={"r1": over}))) == []
 
     key = ProcessKey(name, 42, "x")
     row = TaskRow(task_id="a", eval_id="b", log_location=f"{where}/1.eval")
@@ -91,8 +91,8 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     task = Task(key=TaskKey(key, "a"), row=row, state=running, as_of=0, heard_at=0, seen_at=0)
     process = Process(key=key, state=ProcessState.LIVE, since=0)
     fleet = Fleet(processes={key: process}, tasks={task.key: task})
-    [told] = said(judged(asked, with_logs(), fleet))
-    assert told.startswith(
+    [sentence] = texts(judged(asked, with_logs(), fleet))
+    assert sentence.startswith(
         f"stop log folder: the eval with pid 42 on {name} is logging into {where}"
     )
 
@@ -119,16 +119,16 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     ],
 )
 def test_a_disk_without_room_is_reported(places: Mapping[str, Any], says: str) -> None:
-    told = said(judged(spec(GIVEN), replace(WELL, places=places)))
-    assert any(says in each for each in told), told
+    sentences = texts(judged(spec(GIVEN), replace(WELL, places=places)))
+    assert any(says in each for each in sentences), sentences
 
 
 def test_a_busy_machine_is_a_warning() -> None:
     assert WELL.host.value is not None
     host = replace(WELL.host.value, load=(99.0,), memory=Memory(available=300 * 1024**2))
-    told = said(judged(spec(GIVEN), replace(WELL, host=found(host))))
-    assert told[0].startswith("warning memory: only 0.3 GiB of memory free")
-    assert told[1].startswith("warning load: the load is 99 on 8 processors")
+    sentences = texts(judged(spec(GIVEN), replace(WELL, host=found(host))))
+    assert sentences[0].startswith("warning memory: only 0.3 GiB of memory free")
+    assert sentences[1].startswith("warning load: the load is 99 on 8 processors")
 
 
 def test_a_run_is_not_started_a_second_time() -> None:
@@ -136,21 +136,21 @@ def test_a_run_is_not_started_a_second_time() -> None:
     facts = replace(
         WELL, runs={made.directory: found(RunFolderFacts(exists=True, is_started=True))}
     )
-    [told] = said(assess_run(made, facts, Fleet()))
-    assert told.startswith(f"stop run: {made.run} was already started on this machine")
+    [sentence] = texts(assess_run(made, facts, Fleet()))
+    assert sentence.startswith(f"stop run: {made.run} was already started on this machine")
 
 
 def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_reported() -> None:
     long = "/very" * 20
     there = replace(LOCAL, data_dir=long)
-    told = assess_run(plan(spec(), machine=there), WELL, Fleet())
-    [stop] = [each for each in told if each.name == "control channel"]
+    checks = assess_run(plan(spec(), machine=there), WELL, Fleet())
+    [stop] = [each for each in checks if each.name == "control channel"]
     assert stop.level == "stop"
     assert "132 bytes; the limit is 107" in stop.message
     host = WELL.host.value
     assert host is not None
     at_home = replace(WELL, host=found(replace(host, home=long)))
-    told = assess_run(plan(spec()), at_home, Fleet())
-    assert [each.level for each in told if each.name == "control channel"] == ["warning"]
-    told = assess_run(plan(spec()), WELL, Fleet())
-    assert not [each for each in told if each.name == "control channel"]
+    checks = assess_run(plan(spec()), at_home, Fleet())
+    assert [each.level for each in checks if each.name == "control channel"] == ["warning"]
+    checks = assess_run(plan(spec()), WELL, Fleet())
+    assert not [each for each in checks if each.name == "control channel"]

@@ -12,7 +12,7 @@ from core.ids import MachineName
 from core.launch.plan.run_plan import RunPlan
 from core.launch.provision.preparation import ItemKind, PreparedItem, Preparer, prepare_items
 from tests.support.evals import short_folder
-from tests.support.fetching import Hands, path_without
+from tests.support.fetching import LocalWorker, path_without
 from tests.support.repositories import repository
 from tests.support.specs import plan, plans, spec
 
@@ -39,7 +39,7 @@ def boxed(fail: bool = False, key: str = "none") -> Task:
 DOCKER = """#!{python}
 import json, os, sys
 words = sys.argv[1:]
-with open({told!r}, "a") as file:
+with open({calls!r}, "a") as file:
     file.write(json.dumps([os.path.basename(w) if w.startswith("/") else w for w in words]) + "\\n")
 if "inspect" in words:
     sys.exit(words[-1] != "there:1")
@@ -52,26 +52,26 @@ if "pull" in words and {fails!r} in words[2]:
 
 
 @pytest.fixture
-def hands() -> Iterator[Hands]:
+def worker() -> Iterator[LocalWorker]:
     with short_folder() as folder:
         (folder / "home").mkdir()
-        yield Hands(folder / "home")
+        yield LocalWorker(folder / "home")
 
 
-def docker(hands: Hands, fails: str = "nothing") -> Path:
+def docker(worker: LocalWorker, fails: str = "nothing") -> Path:
     """Put a stand-in for Docker on the PATH; return the file with its arguments."""
-    folder, told = hands.home.parent / "bin", hands.home.parent / "docker-told"
+    folder, calls = worker.home.parent / "bin", worker.home.parent / "docker-calls"
     folder.mkdir()
-    text = DOCKER.format(python=sys.executable, told=str(told), fails=fails)
+    text = DOCKER.format(python=sys.executable, calls=str(calls), fails=fails)
     (folder / "docker").write_text(text)
     (folder / "docker").chmod(0o755)
-    hands.env = {"PATH": f"{folder}:{path_without(hands.home.parent, 'docker')}"}
-    return told
+    worker.env = {"PATH": f"{folder}:{path_without(worker.home.parent, 'docker')}"}
+    return calls
 
 
-def boxed(hands: Hands, **args: object) -> RunPlan:
+def boxed(worker: LocalWorker, **args: object) -> RunPlan:
     """The plan of a task that lies in a repository, with an interpreter that is given."""
-    source = hands.home.parent / "code"
+    source = worker.home.parent / "code"
     if not source.exists():
         files = dict.fromkeys(("compose.yaml", "other-compose.yaml", "box/Dockerfile"), "x")
         inner = {f"evals/{name}": text for name, text in files.items()}
@@ -80,63 +80,65 @@ def boxed(hands: Hands, **args: object) -> RunPlan:
         {"task": "evals/boxed.py@boxed", "model": "mockllm/model", "machine": "local",
          "on_error": "stop", "args": args, "python": sys.executable, "secrets": ["HF_TOKEN"],
          "code": {"repository": str(source)},
-         "env": {"DATA": str(hands.home / "data"), "https_proxy": "http://127.0.0.1:1",
-                 "TIKTOKEN_CACHE_DIR": str(hands.home / "tokens"), "HF_HUB_OFFLINE": "1"}}
+         "env": {"DATA": str(worker.home / "data"), "https_proxy": "http://127.0.0.1:1",
+                 "TIKTOKEN_CACHE_DIR": str(worker.home / "tokens"), "HF_HUB_OFFLINE": "1"}}
     )  # fmt: skip
     return plan(spec(text=text))
 
 
-async def prepared(hands: Hands, asked: Sequence[RunPlan]) -> dict[ItemKind, PreparedItem]:
-    told: list[PreparedItem] = []
+async def prepared(worker: LocalWorker, asked: Sequence[RunPlan]) -> dict[ItemKind, PreparedItem]:
+    seen: list[PreparedItem] = []
     preparing = Preparer(
-        worker=hands, secrets={"HF_TOKEN": "hf_secret-value"}, uv=lambda: None,
-        on_progress=lambda _: None, on_item=told.append,
+        worker=worker, secrets={"HF_TOKEN": "hf_secret-value"}, uv=lambda: None,
+        on_progress=lambda _: None, on_item=seen.append,
     )  # fmt: skip
     done = await preparing.run(asked)
-    assert list(done) == told
+    assert list(done) == seen
     return {each.item.what: each for each in done}
 
 
-async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Hands) -> None:
-    told = docker(hands)
-    done = await prepared(hands, [boxed(hands, key="x")])
+async def test_code_data_tokens_and_images_come_and_nothing_else_stays(worker: LocalWorker) -> None:
+    calls = docker(worker)
+    done = await prepared(worker, [boxed(worker, key="x")])
     assert {what: each.state for what, each in done.items()} == {
         ItemKind.CODE: "done", ItemKind.DATA: "done", ItemKind.TOKENIZER: "failed",
         ItemKind.IMAGES: "done",
     }  # fmt: skip
-    assert (hands.home / "data").read_text() == "hf_secret-valuex"
+    assert (worker.home / "data").read_text() == "hf_secret-valuex"
     assert done[ItemKind.DATA].message.startswith("the task was created with 3 samples")
     assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].message
     assert done[ItemKind.IMAGES].message == "3 images"
-    asked = [json.loads(line) for line in told.read_text().splitlines()]
+    asked = [json.loads(line) for line in calls.read_text().splitlines()]
     assert [words for words in asked if not {"inspect", "config"} & set(words)] == [
         ["build", "-q", "-f", "Dockerfile", "box"],
         ["compose", "-f", "other-compose.yaml", "pull", "-q", "--ignore-buildable"],
     ]
-    assert not list((hands.home / ".evalroom/prepare").iterdir())
+    assert not list((worker.home / ".evalroom/prepare").iterdir())
 
 
 @pytest.mark.slow
-async def test_a_failed_download_is_a_sentence_and_the_others_still_come(hands: Hands) -> None:
-    docker(hands, fails="other-compose.yaml")
-    done = await prepared(hands, [boxed(hands)])
-    said = "1 of 3 failed: "
-    assert (done[ItemKind.IMAGES].state, done[ItemKind.IMAGES].message[: len(said)]) == (
+async def test_a_failed_download_is_a_sentence_and_the_others_still_come(
+    worker: LocalWorker,
+) -> None:
+    docker(worker, fails="other-compose.yaml")
+    done = await prepared(worker, [boxed(worker)])
+    start = "1 of 3 failed: "
+    assert (done[ItemKind.IMAGES].state, done[ItemKind.IMAGES].message[: len(start)]) == (
         "failed",
-        said,
+        start,
     )
     assert "denied" in done[ItemKind.IMAGES].message
 
-    done = await prepared(hands, [boxed(hands, fail=True)])
+    done = await prepared(worker, [boxed(worker, fail=True)])
     assert "the task can't be created there: " in done[ItemKind.DATA].message
     assert "no data for [hidden]" in done[ItemKind.DATA].message
     assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
     assert done[ItemKind.IMAGES].message == "it needs data, which failed"
 
 
-async def test_an_item_that_needs_a_failed_one_is_left_out(hands: Hands) -> None:
-    hands.env = {"PATH": path_without(hands.home.parent, "docker", "git")}
-    done = await prepared(hands, [boxed(hands)])
+async def test_an_item_that_needs_a_failed_one_is_left_out(worker: LocalWorker) -> None:
+    worker.env = {"PATH": path_without(worker.home.parent, "docker", "git")}
+    done = await prepared(worker, [boxed(worker)])
     states = [done[each].state for each in (ItemKind.CODE, ItemKind.DATA, ItemKind.IMAGES)]
     assert states == ["failed", "skipped", "skipped"]
 

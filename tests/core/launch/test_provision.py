@@ -54,18 +54,18 @@ def test_the_downloads_follow_from_the_plan(more: str, wanted: list[Dependency])
 
 
 async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
-    there, told = Said(), list[str]()
+    there, seen = Said(), list[str]()
     more = (
         f"python = '3.12'\npackages = ['x>=1']\nenv = {{ UV_DEFAULT_INDEX = 'http://m' }}\n{CODE}"
     )
     asked = plan(spec(more), machine=MachineConfig(name=FAR.name, host="x", data_dir="~/d"))
-    got = await provision(there, asked, token="t0ken", uv=lambda: None, on_progress=told.append)
+    got = await provision(there, asked, token="t0ken", uv=lambda: None, on_progress=seen.append)
     assert (got.uv, got.inspect, got.commit) == ("0.9.9", "0.3.285", COMMIT)
     assert got.how == (
         "uv 0.9.9: already there", "Inspect 0.3.285 and its packages: downloaded by uv",
         f"https://x/y at {COMMIT}: checked out",
     )  # fmt: skip
-    assert len(told) == 3
+    assert len(seen) == 3
     uv, packages, code = there.jobs
     assert [dict(job.secrets) for job in there.jobs] == [{}, {}, {"token": "t0ken"}]
     assert uv.given["offer"] is None

@@ -64,9 +64,9 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             assert at_work
             before = desk.fleet.machines[ALICE].link.since
             sshd.signal_sessions(signal.SIGKILL)
-            with pytest.raises(RequestFailed) as told:
+            with pytest.raises(RequestFailed) as caught:
                 await cut
-            assert not isinstance(told.value, JobFailed)  # nobody knows: it is done again
+            assert not isinstance(caught.value, JobFailed)  # nobody knows: it is done again
             await asyncio.to_thread(
                 wait_gone, lambda: [*filter(lives, at_work)], "its programs are"
             )

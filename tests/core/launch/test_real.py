@@ -132,15 +132,15 @@ def test_hostile_values_arrive_byte_for_byte(home: Home) -> None:
         "metadata": {"text": HOSTILE.replace(",", ""), "list": ["a,b", -1, 1e22]},
         "tags": ["-x", "it's $(x)"],
         "options": {"system_message": f"-{HOSTILE}", "stop_seqs": "-;$(x)"},
-        "env": {"ECHO_TO": str(home.folder / "told"), "ECHO_ENV": f"-{HOSTILE}"},
+        "env": {"ECHO_TO": str(home.folder / "received"), "ECHO_ENV": f"-{HOSTILE}"},
     }  # fmt: skip
     started = home.start(plan(spec(text=json.dumps(source))))
     assert started.returncode == 0, started.stderr
     record = json.loads(started.stdout)
     log = _log(Path(record["log_dir"]))
     assert _accuracy(log) == 1.0
-    told = json.loads((home.folder / "told").read_text().splitlines()[0])
-    assert told == {**source["args"], "env": f"-{HOSTILE}"}  # type: ignore[dict-item]
+    received = json.loads((home.folder / "received").read_text().splitlines()[0])
+    assert received == {**source["args"], "env": f"-{HOSTILE}"}  # type: ignore[dict-item]
     assert {k: v for k, v in log.eval.task_args.items() if v is not None} == source["args"]
     assert log.eval.model_args == source["model_args"]
     metadata = dict(log.eval.metadata or {})
@@ -159,7 +159,7 @@ import json, os, sys
 from inspect_ai._cli.main import inspect
 for folder, words in json.load(sys.stdin):
     os.chdir(folder)
-    os.environ["ECHO_TO"] = os.path.join(folder, "told")
+    os.environ["ECHO_TO"] = os.path.join(folder, "received")
     inspect(args=[*words, "--json"], standalone_mode=False)
 """
 
@@ -210,9 +210,9 @@ failing = 1
     assert done.returncode == 0, done.stderr[-2000:]
     seen = {}
     for name, (where, _) in zip(cases, work, strict=True):
-        told = (Path(where) / "told").read_text().split()
-        others = [each for each in told if each != "1"]
-        seen[name] = (told.count("1"), len(others) == 9, _log(Path(where) / "logs").status)
+        lines = (Path(where) / "received").read_text().split()
+        others = [each for each in lines if each != "1"]
+        seen[name] = (lines.count("1"), len(others) == 9, _log(Path(where) / "logs").status)
     assert seen == {name: case[1:4] for name, case in cases.items()}
 
 
@@ -243,12 +243,12 @@ def test_the_built_in_tasks_tell_their_scores_in_advance(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "number"),
+    ("output", "number"),
     [("57", 57), ("It is 57.", 57), ("**1,057**", 1057), ("3 + 54 = 57.0", 57), ("-5", -5),
      ("none", None)],
 )  # fmt: skip
-def test_an_answer_is_read_as_a_number(said: str, number: float | None) -> None:
+def test_an_answer_is_read_as_a_number(output: str, number: float | None) -> None:
     names: dict[str, Any] = {}
     tasks = ROOT / "ssh" / "shipped" / "tasks"
     exec((tasks / "arithmetic.py").read_text(), names)
-    assert names["last_number"](said) == number
+    assert names["last_number"](output) == number

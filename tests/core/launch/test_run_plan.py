@@ -138,9 +138,9 @@ def test_nothing_is_minded_where_all_is_well() -> None:
 
 def test_packages_that_are_lacking_are_offered() -> None:
     text = SMOKE.replace("evalroom/smoke", "inspect_evals/gpqa_diamond").replace("args", "#")
-    said = plan(spec("secrets=['OPENAI_API_KEY']", "model=openai/x", text=text), machine=FAR)
-    assert any('packages = ["inspect-evals"]' in each for each in said.warnings)
-    assert any('packages = ["openai"]' in each for each in said.warnings)
+    made = plan(spec("secrets=['OPENAI_API_KEY']", "model=openai/x", text=text), machine=FAR)
+    assert any('packages = ["inspect-evals"]' in each for each in made.warnings)
+    assert any('packages = ["openai"]' in each for each in made.warnings)
     more = "secrets=['OPENAI_API_KEY']\npackages = ['Inspect_Evals[x]>=0.3', 'openai']"
     assert plan(spec(more, "model=openai/x", text=text), machine=FAR).warnings == ()
 

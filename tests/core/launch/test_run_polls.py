@@ -251,7 +251,7 @@ async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     there: Any = There(answers)
     await RunPoller(there, there, open_secrets=secrets, delay_discovery=False).poll_once()
     assert there.runs[name].state is RunState.SUCCESS
-    # If the logs can't be read now, the run is told as its folder shows it.
+    # If the logs can't be read now, the run is reported as its folder shows it.
     unread: Any = There({**answers, "logs": RequestFailed("lost")})
     await RunPoller(unread, unread, open_secrets=secrets, delay_discovery=False).poll_once()
     assert unread.runs[name].state is RunState.FINISHING

@@ -109,8 +109,8 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
     found = after_fleet(RUN, process, NOW)
     assert (found.state, found.pid) == (RunState.RUNNING, 7)
     for state in (ProcessState.PARKED, ProcessState.GONE):
-        resting = replace(process, state=state)
-        assert after_fleet(found, resting, NOW).state is RunState.FINISHING
+        ended = replace(process, state=state)
+        assert after_fleet(found, ended, NOW).state is RunState.FINISHING
 
 
 def test_a_run_that_is_found_late_has_the_times_of_its_process() -> None:
@@ -171,6 +171,21 @@ def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names(
     assert other.process_of_run(ours) is None, "another run's"
 
 
+def test_a_run_that_is_found_late_has_the_times_of_its_logs() -> None:
+    times = {
+        "started_at": "1970-01-01T00:15:25+00:00", "completed_at": "1970-01-01T00:16:05+00:00",
+    }  # fmt: skip
+    late = replace(RUN, state=RunState.FINISHING, started_at=NOW - 3, ended_at=NOW)
+    rows = [{**row, "header": {**row["header"], **times}} for row in (log("success"),)]
+    done = after_logs(late, report(*rows), NOW, is_alive=False, offset=5.0)
+    assert (done.started_at, done.ended_at) == (920.0, 960.0)
+    # A log without an end says only until when its eval wrote.
+    row = log("started", "b")
+    header = {**row["header"], "started_at": times["started_at"], "last_written_at": 975.0}
+    lost = after_logs(late, report({**row, "header": header}), NOW, is_alive=False, offset=5.0)
+    assert (lost.state, lost.started_at, lost.ended_at) == (RunState.LOST, 920.0, 970.0)
+
+
 def stopped(task_id: str) -> dict[str, Any]:
     """The log of a task that an operator cancelled."""
     row = log("error", task_id)
@@ -226,8 +241,8 @@ def test_logs_that_cannot_be_read_are_no_proof_of_anything() -> None:
 
 def test_a_run_that_left_no_log_says_what_its_output_says_and_whose_logs_are_there() -> None:
     output = "x\nValueError: Model API nosuch of model 'nosuch/x' not recognized.\n"
-    told: dict[str, Any] = {"logs": [], "others": 2, "output": output}
-    found = after_logs(replace(RUN, state=RunState.FINISHING), told, NOW, is_alive=False)
+    answer: dict[str, Any] = {"logs": [], "others": 2, "output": output}
+    found = after_logs(replace(RUN, state=RunState.FINISHING), answer, NOW, is_alive=False)
     assert found.state is RunState.ERROR
     assert found.message == (
         "its process ended and left no log; 2 other logs are in that folder:"
@@ -252,8 +267,8 @@ def test_a_failed_run_names_the_causes_of_its_samples_errors() -> None:
 
 
 def test_a_run_of_another_operator_is_known_by_its_manifest() -> None:
-    told = {"run": RUN.id, "at": 5, "operator": "Bob", "task": "t", "spec": {"task": "t"}}
-    seen = run_from_manifest(H1, {"run": RUN.id, "manifest": told}, NOW)
+    manifest = {"run": RUN.id, "at": 5, "operator": "Bob", "task": "t", "spec": {"task": "t"}}
+    seen = run_from_manifest(H1, {"run": RUN.id, "manifest": manifest}, NOW)
     assert seen is not None
     assert (seen.operator, seen.is_ours, seen.at) == ("Bob", False, 5.0)
 

@@ -19,7 +19,7 @@ from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 def gpu_host(sshd: Sshd) -> MachineConfig:
@@ -33,9 +33,9 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
     async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
         await here.watched.desk.first_poll(20)
         checked = here.checked(spec("", "machine=gpu"))
-        told: list[RunState] = []
-        [run] = await here.launches.launch(checked, on_change=lambda each: told.append(each.state))
-        assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
+        found: list[RunState] = []
+        [run] = await here.launches.launch(checked, on_change=lambda each: found.append(each.state))
+        assert found[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
         run = await here.over(run)
         assert (run.state, run.status, run.message) == (RunState.SUCCESS, "success", "")
         [log] = run.logs

@@ -25,22 +25,22 @@ def test_the_smallest_spec_is_read() -> None:
 
 
 def test_what_happens_on_an_error_is_asked_for_with_its_three_choices() -> None:
-    with pytest.raises(OnErrorMissing) as told:
+    with pytest.raises(OnErrorMissing) as caught:
         read_spec("-", stdin=_stdin(SMOKE.replace('on_error = "continue"\n', "")))
-    choices = told.value.advice.splitlines()[1:]
+    choices = caught.value.advice.splitlines()[1:]
     assert [choice.strip().split(":")[0] for choice in choices] == [
         '"stop"', '"continue"', "{ tolerate = 0.1 }",
     ]  # fmt: skip
-    assert told.value.kind == "on_error_missing"
+    assert caught.value.kind == "on_error_missing"
 
 
 def test_of_several_wrong_fields_each_is_reported_once_and_the_file_once() -> None:
-    with pytest.raises(SpecWrong) as told:
+    with pytest.raises(SpecWrong) as caught:
         read_spec(
             "-",
             stdin=_stdin('task = "evalroom/smok"\nmodel = "a/b"\ngpus = -1\non_error = "stop"\n'),
         )
-    words = f"{told.value.message} {told.value.advice}"
+    words = f"{caught.value.message} {caught.value.advice}"
     assert words.count("standard input") == 1
     assert 'standard input: "machine" is missing' in words
     assert words.endswith(
@@ -51,9 +51,9 @@ def test_of_several_wrong_fields_each_is_reported_once_and_the_file_once() -> No
 
 
 def test_a_blank_of_a_template_is_missing_too() -> None:
-    told = _wrong("", text=BASE.replace('"stop"', '""').replace('"a/b"', '""'))
-    assert any('"on_error" is missing' in each for each in told)
-    assert any('"task" is missing' in each for each in told)
+    problems = _wrong("", text=BASE.replace('"stop"', '""').replace('"a/b"', '""'))
+    assert any('"on_error" is missing' in each for each in problems)
+    assert any('"task" is missing' in each for each in problems)
     [told_of_code] = _wrong('code = { repository = "", ref = "main" }\n')
     assert '"code.repository" is missing' in told_of_code
 
@@ -109,10 +109,10 @@ def test_a_blank_of_a_template_is_missing_too() -> None:
 def test_a_wrong_field_says_its_name_its_value_and_what_is_allowed(
     more: str, says: tuple[str, ...]
 ) -> None:
-    (told, *_) = _wrong(more)
-    assert told.startswith("s.toml")
+    (problems, *_) = _wrong(more)
+    assert problems.startswith("s.toml")
     for each in says:
-        assert each in told
+        assert each in problems
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_a_wrong_field_says_its_name_its_value_and_what_is_allowed(
 )
 def test_the_keys_of_every_spec_are_checked(key: str, value: str, says: str) -> None:
     lines = [line for line in BASE.splitlines() if not line.startswith(key)]
-    (told, *_) = _wrong("", text="\n".join((*lines, f"{key} = {value}")))
-    assert f'"{key}' in told or key in told
-    assert says in told
+    (problems, *_) = _wrong("", text="\n".join((*lines, f"{key} = {value}")))
+    assert f'"{key}' in problems or key in problems
+    assert says in problems
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_the_keys_of_every_spec_are_checked(key: str, value: str, says: str) -> 
     ],
 )
 def test_a_secret_is_given_by_name_and_its_value_is_in_no_error(more: str) -> None:
-    (told, *_) = _wrong(more)
-    assert "123456789" not in told
+    (problems, *_) = _wrong(more)
+    assert "123456789" not in problems
 
 
 def test_a_stand_in_for_a_key_may_stand_in_the_open() -> None:
@@ -168,8 +168,8 @@ def test_a_stand_in_for_a_key_may_stand_in_the_open() -> None:
 
 
 def test_an_argument_that_a_built_in_task_has_not_is_found() -> None:
-    (told,) = _wrong("", "args.pass_rat=1", text=SMOKE)
-    assert 'did you mean "pass_rate"?' in told
+    (problem,) = _wrong("", "args.pass_rat=1", text=SMOKE)
+    assert 'did you mean "pass_rate"?' in problem
 
 
 def test_every_key_is_taken() -> None:
@@ -224,9 +224,9 @@ def _every() -> str:
     return "\n".join(f"{key} = 1" for key in SPEC_KEYS if key != "sample_ids")
 
 
-@pytest.mark.parametrize(("said", "is_"), [("0.1", 0.1), ("5", 5), ("5.0", 5)])
-def test_a_threshold_is_a_share_or_a_number(said: str, is_: float) -> None:
-    assert spec("", f"on_error={{ tolerate = {said} }}").on_error == Tolerate(is_)
+@pytest.mark.parametrize(("output", "is_"), [("0.1", 0.1), ("5", 5), ("5.0", 5)])
+def test_a_threshold_is_a_share_or_a_number(output: str, is_: float) -> None:
+    assert spec("", f"on_error={{ tolerate = {output} }}").on_error == Tolerate(is_)
 
 
 def test_json_is_read_too_and_null_is_an_argument() -> None:
@@ -249,27 +249,27 @@ def test_json_is_read_too_and_null_is_an_argument() -> None:
     ids=range(6),
 )
 def test_a_file_that_is_neither_is_reported_in_a_sentence(text: str, says: str) -> None:
-    told = [f"{e.message} {e.advice}" for e in check_spec(text, "s")[1]]
-    assert says in told[0]
+    problems = [f"{e.message} {e.advice}" for e in check_spec(text, "s")[1]]
+    assert says in problems[0]
 
 
 def test_set_stands_above_the_file_and_is_named_when_wrong() -> None:
     read = spec("", "limit=5", "args.samples=20", 'machine=["a","b"]', "notes=some words")
     assert (read.limit, read.args["samples"], read.machine) == (5, 20, ("a", "b"))
     assert read.notes == "some words"
-    (told,) = _wrong("", "limit=0")
-    assert told.startswith('--set: "limit" is wrong: 0')
-    (told,) = _wrong("", "limit")
-    assert "is not key=value" in told
+    (problem,) = _wrong("", "limit=0")
+    assert problem.startswith('--set: "limit" is wrong: 0')
+    (problem,) = _wrong("", "limit")
+    assert "is not key=value" in problem
 
 
 def test_of_several_wrongs_all_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(BASE + "epochs = 0\ngpus = -1\n")
-    with pytest.raises(SpecWrong) as told:
+    with pytest.raises(SpecWrong) as caught:
         read_spec(str(file))
-    assert "line 5" in told.value.message
-    assert "line 6" in told.value.advice
+    assert "line 5" in caught.value.message
+    assert "line 6" in caught.value.advice
 
 
 @pytest.mark.parametrize(

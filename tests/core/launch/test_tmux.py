@@ -72,7 +72,6 @@ def _of_home(home: TmuxHome, file: str) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.timeout(120)
 def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: TmuxHome) -> None:
     asked = plan(spec("engine = 'tmux'\nsecrets = ['OPENAI_API_KEY']\nacp = true"))
     hidden = home.hide(asked, {"OPENAI_API_KEY": SECRET})
@@ -142,15 +141,18 @@ def test_a_start_that_fails_says_why_on_its_screen_under_a_name_that_was_free(
 
 def test_a_run_gets_a_clean_environment_whoever_started_the_server(home: TmuxHome) -> None:
     python = home.folder / "python"
-    python.write_text(f"#!/bin/sh\nenv >{home.folder}/told\n")
+    python.write_text(f"#!/bin/sh\nenv >{home.folder}/environ\n")
     python.chmod(0o700)
     home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 60", env={"LEAK": SECRET})
     home.begin(plan(spec(f"engine = 'tmux'\npython = '{python}'\nenv = {{ PLAIN = 'p' }}")))
-    told = home.folder / "told"
-    wait_until(lambda: told.exists() and "PLAIN=p" in told.read_text(), "the run is told")
-    names = {line.partition("=")[0] for line in told.read_text().splitlines()}
+    environ = home.folder / "environ"
+    wait_until(
+        lambda: environ.exists() and "PLAIN=p" in environ.read_text(),
+        "the run wrote its environment",
+    )
+    names = {line.partition("=")[0] for line in environ.read_text().splitlines()}
     assert {"HOME", "PATH", "LANG", "TERM", "SHELL", "USER", "EVALROOM_RUN"} <= names
-    assert SECRET not in told.read_text()
+    assert SECRET not in environ.read_text()
     assert not {each for each in names if each.startswith("TMUX")}
 
 

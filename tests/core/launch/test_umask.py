@@ -15,7 +15,7 @@ from core.launch.provision import fetch_client
 from core.launch.run import launcher_client
 from core.launch.spec.spec import Code
 from tests.support.evals import short_folder
-from tests.support.fetching import Hands
+from tests.support.fetching import LocalWorker
 from tests.support.repositories import repository
 from tests.support.specs import LOCAL, plan, spec
 from tests.support.waiting import wait_until
@@ -56,14 +56,14 @@ async def test_an_eval_has_the_logins_umask_and_its_folder_is_private(
     python = folder / "python"
     python.write_text(f"#!/bin/sh\necho log >{folder}/log; mkdir {folder}/logs; echo >{folder}/end")
     python.chmod(0o755)
-    hands = Hands(folder, {"TMUX_TMPDIR": str(folder), "TMUX": None})
+    worker = LocalWorker(folder, {"TMUX_TMPDIR": str(folder), "TMUX": None})
     asked = plan(spec(f"engine = '{engine}'"), machine=replace(LOCAL, python=str(python)))
     try:
         with login_umask(0o077):  # a server that someone started before decides nothing
             tmux(folder, "new-session", "-d", "cat")
         with login_umask(mask):
-            await launcher_client.create_folder(hands, asked, b"{}")
-            await launcher_client.start_run(hands, asked, {})
+            await launcher_client.create_folder(worker, asked, b"{}")
+            await launcher_client.start_run(worker, asked, {})
         wait_until((folder / "end").exists, "the eval ends")
         assert mode(folder / "log") == 0o666 & ~mask
         assert mode(folder / "logs") == 0o777 & ~mask
@@ -78,10 +78,10 @@ async def test_a_checkout_has_the_logins_usual_modes(folder: Path) -> None:
     with login_umask(0o022):
         source = repository(folder / "source", {"Dockerfile": "FROM x\n", "bin/run": "#!\n"})
         asked = plan(replace(spec(), code=Code(repository=str(source.folder))))
-        hands = Hands(folder / "home")
-        hands.home.mkdir()
-        await fetch_client.fetch_code(hands, asked, token=None)
-    own = hands.home / asked.directory.removeprefix("~/")
+        worker = LocalWorker(folder / "home")
+        worker.home.mkdir()
+        await fetch_client.fetch_code(worker, asked, token=None)
+    own = worker.home / asked.directory.removeprefix("~/")
     code = own / "code"
     assert (mode(own), mode(code), mode(code / "bin")) == (0o700, 0o755, 0o755)
     assert {mode(code / "Dockerfile"), mode(code / "bin" / "run")} == {0o644}

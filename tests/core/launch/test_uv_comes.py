@@ -21,20 +21,22 @@ from core.launch.provision.fetch_client import PIECE_BYTES, UvFile
 from core.model.job import Job
 from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
-from tests.support.fetching import HERE, Hands, small_disk
+from tests.support.fetching import HERE, LocalWorker, small_disk
 
 PRINTS_ITS_VERSION = b"#!/bin/sh\necho 'uv 0.9.1 (a test)'\nexit\n"
 
 
 @pytest.fixture
-def hands() -> Iterator[Hands]:
+def worker() -> Iterator[LocalWorker]:
     """An account whose pip finds nothing, and on whose PATH there is no uv."""
     with short_folder() as folder:
         home, usual = folder / "home", folder / "path"
         home.mkdir()
         usual.mkdir()
         (usual / "env").symlink_to("/usr/bin/env")
-        yield Hands(home, env={"PATH": str(usual), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": None})
+        yield LocalWorker(
+            home, env={"PATH": str(usual), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": None}
+        )
 
 
 def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE_BYTES // 2) -> UvFile:
@@ -55,11 +57,11 @@ def nothing(_: str) -> None:
     return
 
 
-def left(hands: Hands) -> set[str]:
+def left(worker: LocalWorker) -> set[str]:
     """The files in the home now, by name and mode."""
     return {
-        f"{path.relative_to(hands.home)} {path.stat().st_mode & 0o777:o}"
-        for path in hands.home.rglob("*")
+        f"{path.relative_to(worker.home)} {path.stat().st_mode & 0o777:o}"
+        for path in worker.home.rglob("*")
         if path.is_file()
     }
 
@@ -68,26 +70,26 @@ OWN = f".evalroom/bin/uv-{os.uname().sysname}-{os.uname().machine}"
 ALL_THERE_IS = {".evalroom/bin/uv 755", f"{OWN} 755", ".evalroom/bin/uv.lock 600"}
 
 
-async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> None:
+async def test_evalrooms_own_uv_is_sent_once_and_runs_there(worker: LocalWorker) -> None:
     file = await asyncio.to_thread(local_uv)
     assert file is not None
-    told: list[str] = []
-    got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
+    seen: list[str] = []
+    got = await fetch_client.fetch_uv(worker, HERE, local_uv, seen.append)
     assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
-    assert told[1:2] == ["sending uv to here: 8.0M of 37M"]
-    assert (hands.home / OWN).stat().st_size == file.size
-    assert left(hands) == ALL_THERE_IS
-    again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
+    assert seen[1:2] == ["sending uv to here: 8.0M of 37M"]
+    assert (worker.home / OWN).stat().st_size == file.size
+    assert left(worker) == ALL_THERE_IS
+    again = await fetch_client.fetch_uv(worker, HERE, local_uv, seen.append)
     assert (again.version, again.was_there) == (file.version, True)
 
 
-async def test_machines_of_two_platforms_share_a_home(hands: Hands) -> None:
-    tools = hands.home.parent / "arm"
+async def test_machines_of_two_platforms_share_a_home(worker: LocalWorker) -> None:
+    tools = worker.home.parent / "arm"
     tools.mkdir()
     (tools / "uname").write_text("#!/bin/sh\n[ $1 = -s ] && echo Linux || echo riscv64\n")
     (tools / "uname").chmod(0o755)
-    uv = hands.home / ".evalroom/bin/uv"
-    await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    uv = worker.home / ".evalroom/bin/uv"
+    await fetch_client.fetch_uv(worker, HERE, made, nothing)
     other = uv.with_name("uv-Linux-riscv64")
     other.write_text('#!/bin/sh\necho "other $*"\n')
     other.chmod(0o755)
@@ -103,13 +105,13 @@ async def test_machines_of_two_platforms_share_a_home(hands: Hands) -> None:
     assert (there, here) == ("other --version\n", "uv 0.9.1 (a test)\n")
     # A machine that finds only the uv of another platform gets its own beside it.
     uv.with_name(Path(OWN).name).unlink()
-    got = await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    got = await fetch_client.fetch_uv(worker, HERE, made, nothing)
     assert not got.was_there
     assert await asyncio.to_thread(version, usual) == "uv 0.9.1 (a test)\n"
     assert other.exists()
 
 
-class Cut(Hands):
+class Cut(LocalWorker):
     """A link that goes once this many jobs were done over it."""
 
     after = 0
@@ -121,37 +123,39 @@ class Cut(Hands):
         return await super().work(machine, job, deadline=deadline)
 
 
-async def test_a_cut_transfer_goes_on_where_it_was(hands: Hands) -> None:
-    cut = Cut(hands.home, hands.env)
+async def test_a_cut_transfer_goes_on_where_it_was(worker: LocalWorker) -> None:
+    cut = Cut(worker.home, worker.env)
     cut.after = 3
     with pytest.raises(RequestFailed):
         await fetch_client.fetch_uv(cut, HERE, made, nothing)
     assert [job.given.get("at") for job in cut.jobs] == [None, 0, PIECE_BYTES]
-    got = await fetch_client.fetch_uv(hands, HERE, made, nothing)
-    assert [job.given.get("at") for job in hands.jobs] == [None, 2 * PIECE_BYTES]
+    got = await fetch_client.fetch_uv(worker, HERE, made, nothing)
+    assert [job.given.get("at") for job in worker.jobs] == [None, 2 * PIECE_BYTES]
     assert (got.version, got.how) == ("0.9.1", "sent from here")
-    assert left(hands) == ALL_THERE_IS
+    assert left(worker) == ALL_THERE_IS
 
 
-async def test_two_at_once_send_it_together(hands: Hands) -> None:
+async def test_two_at_once_send_it_together(worker: LocalWorker) -> None:
     both = await asyncio.gather(
-        *(fetch_client.fetch_uv(hands, HERE, made, nothing) for _ in range(2))
+        *(fetch_client.fetch_uv(worker, HERE, made, nothing) for _ in range(2))
     )
     assert {each.version for each in both} == {"0.9.1"}
-    assert left(hands) == ALL_THERE_IS
+    assert left(worker) == ALL_THERE_IS
 
 
-async def test_an_older_one_is_replaced_and_a_newer_one_stays(hands: Hands) -> None:
-    there = hands.home / ".evalroom/bin/uv"
+async def test_an_older_one_is_replaced_and_a_newer_one_stays(worker: LocalWorker) -> None:
+    there = worker.home / ".evalroom/bin/uv"
     there.parent.mkdir(parents=True)
     for version, stays in (("0.7.22", False), ("0.8.0", True), ("0.10.1", True)):
         there.write_text(f"#!/bin/sh\necho uv {version}\n")
         there.chmod(0o755)
-        got = await fetch_client.fetch_uv(hands, HERE, lambda: made(size=100), nothing)
+        got = await fetch_client.fetch_uv(worker, HERE, lambda: made(size=100), nothing)
         assert (got.version, got.was_there) == (version if stays else "0.9.1", stays)
 
 
-async def test_a_program_that_arrived_damaged_is_sent_again_and_never_run(hands: Hands) -> None:
+async def test_a_program_that_arrived_damaged_is_sent_again_and_never_run(
+    worker: LocalWorker,
+) -> None:
     file = made(size=1000)
     times: list[int] = []
 
@@ -163,28 +167,28 @@ async def test_a_program_that_arrived_damaged_is_sent_again_and_never_run(hands:
         version=file.version, system=file.system, processor=file.processor, libc=file.libc,
         size=file.size, sha256=file.sha256, read=read,
     )  # fmt: skip
-    got = await fetch_client.fetch_uv(hands, HERE, lambda: broken, nothing)
+    got = await fetch_client.fetch_uv(worker, HERE, lambda: broken, nothing)
     assert (got.how, times) == ("sent from here", [0, 0])
 
-    (hands.home / ".evalroom/bin/uv").unlink()
+    (worker.home / ".evalroom/bin/uv").unlink()
     never = made(size=1000)
     wrong = UvFile(
         version=never.version, system=never.system, processor=never.processor, libc=never.libc,
         size=never.size, sha256="0" * 64, read=never.read,
     )  # fmt: skip
     with pytest.raises(JobFailed, match="was incomplete"):
-        await fetch_client.fetch_uv(hands, HERE, lambda: wrong, nothing)
+        await fetch_client.fetch_uv(worker, HERE, lambda: wrong, nothing)
 
 
-async def test_one_that_does_not_run_there_is_had_another_way(hands: Hands) -> None:
-    wheels = wheel(hands.home.parent, "0.12.0")
-    hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheels)}
+async def test_one_that_does_not_run_there_is_had_another_way(worker: LocalWorker) -> None:
+    wheels = wheel(worker.home.parent, "0.12.0")
+    worker.env = {**worker.env, "PIP_FIND_LINKS": str(wheels)}
     for offered in (made(b"#!/nowhere\n", 100), None):
-        got = await fetch_client.fetch_uv(hands, HERE, partial(_offered, offered), nothing)
+        got = await fetch_client.fetch_uv(worker, HERE, partial(_offered, offered), nothing)
         assert (got.version, got.how) == ("0.12.0", "downloaded by that machine's pip")
-        assert left(hands) >= ALL_THERE_IS
-        assert not list((hands.home / ".evalroom/bin").glob("pip-*"))
-        (hands.home / ".evalroom/bin/uv").unlink()
+        assert left(worker) >= ALL_THERE_IS
+        assert not list((worker.home / ".evalroom/bin").glob("pip-*"))
+        (worker.home / ".evalroom/bin/uv").unlink()
 
 
 def _offered(file: UvFile | None) -> UvFile | None:
@@ -212,22 +216,22 @@ def wheel(folder: Path, version: str) -> Path:
 
 
 @pytest.mark.slow
-async def test_where_there_is_no_pip_a_venv_has_one(hands: Hands) -> None:
-    bare = hands.home.parent / "bare"
+async def test_where_there_is_no_pip_a_venv_has_one(worker: LocalWorker) -> None:
+    bare = worker.home.parent / "bare"
     words = [sys.executable, "-m", "venv", "--without-pip", str(bare)]
     await asyncio.to_thread(subprocess.run, words, check=True)
-    hands.python = str(bare / "bin/python")
-    hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheel(hands.home.parent, "0.12.0"))}
-    got = await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
+    worker.python = str(bare / "bin/python")
+    worker.env = {**worker.env, "PIP_FIND_LINKS": str(wheel(worker.home.parent, "0.12.0"))}
+    got = await fetch_client.fetch_uv(worker, HERE, lambda: None, nothing)
     assert got.how == "downloaded by that machine's pip"
 
 
 async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied(
-    hands: Hands,
+    worker: LocalWorker,
 ) -> None:
     file = await asyncio.to_thread(local_uv)
     assert file is not None
-    here = hands.home / ".local/bin/uv"
+    here = worker.home / ".local/bin/uv"
     here.parent.mkdir(parents=True)
     here.write_bytes(file.read(0, file.size))
     here.chmod(0o755)
@@ -235,21 +239,23 @@ async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied
         version="0.9.1", system="Linux", processor="riscv64", libc="glibc", size=1, sha256="0" * 64,
         read=file.read,
     )  # fmt: skip
-    got = await fetch_client.fetch_uv(hands, HERE, lambda: other, nothing)
+    got = await fetch_client.fetch_uv(worker, HERE, lambda: other, nothing)
     assert (got.version, got.how) == (file.version, "copied from another folder on that machine")
-    assert [job.verb for job in hands.jobs] == ["uv"]
+    assert [job.verb for job in worker.jobs] == ["uv"]
 
 
-async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None:
-    with pytest.raises(JobFailed, match=r"pip can't install uv: .*uv") as told:
-        await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
-    assert "name a `python` that has Inspect" in told.value.advice
-    assert left(hands) == {".evalroom/bin/uv.lock 600"}
+async def test_where_no_way_leads_to_it_that_is_a_sentence(worker: LocalWorker) -> None:
+    with pytest.raises(JobFailed, match=r"pip can't install uv: .*uv") as caught:
+        await fetch_client.fetch_uv(worker, HERE, lambda: None, nothing)
+    assert "name a `python` that has Inspect" in caught.value.advice
+    assert left(worker) == {".evalroom/bin/uv.lock 600"}
 
 
-async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
-    with small_disk(hands.home / ".evalroom") as small:
+async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(
+    worker: LocalWorker,
+) -> None:
+    with small_disk(worker.home / ".evalroom") as small:
         with pytest.raises(JobFailed, match=r"no space is left for .*bin"):
-            await fetch_client.fetch_uv(hands, HERE, made, nothing)
+            await fetch_client.fetch_uv(worker, HERE, made, nothing)
         free = os.statvfs(small)
         assert free.f_bfree > 0.9 * free.f_blocks

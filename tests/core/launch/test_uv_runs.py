@@ -21,7 +21,7 @@ from core.launch.provision.dependencies import ProvisionedRun, provision
 from core.model.job import Job
 from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
-from tests.support.fetching import Hands
+from tests.support.fetching import LocalWorker
 from tests.support.repositories import repository, serving
 from tests.support.specs import Home, plan, spec
 from tests.support.tree import ROOT
@@ -42,12 +42,12 @@ def home() -> Iterator[Home]:
 
 
 @pytest.fixture
-def hands(home: Home) -> Hands:
-    return Hands(home.folder, env=uv_env())
+def worker(home: Home) -> LocalWorker:
+    return LocalWorker(home.folder, env=uv_env())
 
 
-async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> ProvisionedRun:
-    return await provision(hands, asked, token=token, uv=local_uv, on_progress=lambda _: None)
+async def brought(worker: LocalWorker, asked: RunPlan, token: str | None = None) -> ProvisionedRun:
+    return await provision(worker, asked, token=token, uv=local_uv, on_progress=lambda _: None)
 
 
 def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
@@ -76,7 +76,7 @@ def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
 
 
 async def test_packages_and_a_private_repository_become_a_log_with_the_known_score(
-    home: Home, hands: Hands
+    home: Home, worker: LocalWorker
 ) -> None:
     served = home.folder.parent / "served"
     task = f"import humanize\nimport helping\n{SMOKE_FILE.read_text()}"
@@ -93,9 +93,9 @@ async def test_packages_and_a_private_repository_become_a_log_with_the_known_sco
             asked_spec, code=replace(asked_spec.code, repository=server.url("code"))
         )
         asked = plan(asked_spec, machine=FAR)
-        got = await brought(hands, asked, TOKEN)
+        got = await brought(worker, asked, TOKEN)
         assert (got.commit, got.inspect) == (source.git("rev-parse", "HEAD"), "0.3.285")
-        again = await brought(hands, asked, TOKEN)
+        again = await brought(worker, asked, TOKEN)
     assert (again.commit, again.uv) == (got.commit, got.uv)
     assert all(each.endswith("already there") for each in again.how)
     log = await asyncio.to_thread(started_without_network, home, asked)
@@ -107,9 +107,9 @@ async def test_packages_and_a_private_repository_become_a_log_with_the_known_sco
     assert not [f for f in there.rglob("*") if f.is_file() and TOKEN.encode() in f.read_bytes()]
 
 
-async def test_two_fill_the_cache_at_once(hands: Hands) -> None:
+async def test_two_fill_the_cache_at_once(worker: LocalWorker) -> None:
     asked = plan(spec("inspect = '0.3.285'"))
-    both = await asyncio.gather(brought(hands, asked), brought(hands, asked))
+    both = await asyncio.gather(brought(worker, asked), brought(worker, asked))
     assert {each.inspect for each in both} == {"0.3.285"}
 
 
@@ -122,31 +122,33 @@ async def test_two_fill_the_cache_at_once(hands: Hands) -> None:
     ],
 )
 async def test_packages_that_can_not_be_had_are_a_sentence(
-    hands: Hands, more: str, says: str
+    worker: LocalWorker, more: str, says: str
 ) -> None:
-    with pytest.raises(JobFailed) as told:
-        await brought(hands, plan(spec(more)))
-    assert says in told.value.message
-    assert "check `packages`, `inspect` and `python`" in told.value.advice
+    with pytest.raises(JobFailed) as caught:
+        await brought(worker, plan(spec(more)))
+    assert says in caught.value.message
+    assert "check `packages`, `inspect` and `python`" in caught.value.advice
 
 
 async def test_without_a_network_what_is_there_serves_and_what_is_not_is_reported(
-    home: Home, hands: Hands
+    home: Home, worker: LocalWorker
 ) -> None:
     asked = plan(spec("inspect = '0.3.285'"))
-    await brought(hands, asked)
+    await brought(worker, asked)
     if os.geteuid() != 0:
         pytest.skip("only root takes a network away")
-    hands.has_network = False
-    assert (await brought(hands, asked)).how[1] == "Inspect 0.3.285 and its packages: already there"
-    hands.env = {**hands.env, "UV_CACHE_DIR": str(home.folder / "fresh"), "UV_HTTP_RETRIES": "0"}
-    with pytest.raises(JobFailed, match="can't reach the package index") as told:
-        await brought(hands, asked)
-    assert "UV_DEFAULT_INDEX" in told.value.advice
+    worker.has_network = False
+    assert (await brought(worker, asked)).how[
+        1
+    ] == "Inspect 0.3.285 and its packages: already there"
+    worker.env = {**worker.env, "UV_CACHE_DIR": str(home.folder / "fresh"), "UV_HTTP_RETRIES": "0"}
+    with pytest.raises(JobFailed, match="can't reach the package index") as caught:
+        await brought(worker, asked)
+    assert "UV_DEFAULT_INDEX" in caught.value.advice
 
 
-async def test_with_a_given_interpreter_nothing_is_done(hands: Hands) -> None:
+async def test_with_a_given_interpreter_nothing_is_done(worker: LocalWorker) -> None:
     asked = plan(spec(f"python = {sys.executable!r}"), machine=FAR)
-    assert await brought(hands, asked) == ProvisionedRun()
-    assert hands.jobs == list[Job]()
-    assert not list(hands.home.iterdir())
+    assert await brought(worker, asked) == ProvisionedRun()
+    assert worker.jobs == list[Job]()
+    assert not list(worker.home.iterdir())

@@ -28,7 +28,7 @@ from tests.support.launches import launching
 from tests.support.runs import run as made_run
 from tests.support.specs import EVALS, spec
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 FAILS = f"""
 task = "errors.py@errors"
@@ -61,11 +61,11 @@ async def test_a_run_whose_samples_failed_says_why_and_the_advised_command_shows
         command = parse(words).command
         assert isinstance(command, RunCommand)
         assert await print_run(here.watched.desk, here.launches, command) == 0
-        told = capsys.readouterr().out
-        assert "Traceback (most recent call last)" in told
-        assert "can never be read" in told
-        assert "lost its sandbox" in told
-        assert "\x1b" not in told
+        printed = capsys.readouterr().out
+        assert "Traceback (most recent call last)" in printed
+        assert "can never be read" in printed
+        assert "lost its sandbox" in printed
+        assert "\x1b" not in printed
         # The database keeps it for the next evalroom.
         await here.launches.registry.load(10)
         assert here.launches.registry.runs[run.id] == run

@@ -131,6 +131,7 @@ _ORDER = (
     "TasksSeen",
     "ScoreSeen",
     "SamplesSeen",
+    "OperationsSeen",
     "ReadFailed",
     "LinkChanged",
     "LogUnreadable",

@@ -98,8 +98,8 @@ def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
 def test_the_header_counts_every_run_that_ended_lately_by_its_own_word() -> None:
     states = [RunState.SUCCESS] * 7 + [RunState.ERROR] * 4 + [RunState.CANCELLED]
     runs = [run(number, state) for number, state in enumerate(states)]
-    said = words([run_totals(with_runs(Fleet(), runs), NOW)])
-    assert said == "12 runs 4 error 7 success 1 cancelled"
+    text = words([run_totals(with_runs(Fleet(), runs), NOW)])
+    assert text == "12 runs 4 error 7 success 1 cancelled"
 
 
 def test_a_run_that_changed_is_news_to_draw() -> None:
@@ -132,13 +132,27 @@ def test_the_command_that_recovers_the_log_of_a_run_finds_its_buffer() -> None:
     assert f"XDG_DATA_HOME=\"$HOME\"'/my data' {inspect}" in page_words(run_page(FLEET, moved, NOW))
 
 
+def test_the_command_that_runs_inspect_again_sets_what_the_script_of_the_run_set() -> None:
+    table = {
+        "env": {"A_B": "x y", "odd;name": "z"},
+        "code": {"repository": "r"},
+        "secrets": {"OPENAI_API_KEY": "openai"},
+    }
+    one = run(3, RunState.LOST, command_line="/v/python eval-set t.py", data_dir="/d", spec=table)
+    assert inspect_command(one) == (
+        f"cd {one.directory} && XDG_DATA_HOME=/d A_B='x y' PYTHONPATH=~/.evalroom/runs/"
+        f"{one.id}/code /v/python eval-set t.py"
+    )
+    assert "they hold secrets: OPENAI_API_KEY" in page_words(run_page(FLEET, one, NOW))
+
+
 def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
     for state, what in (
         (RunState.RUNNING, "is not listed yet"),
         (RunState.SUCCESS, "is no longer listed"),
     ):
-        told = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
-        assert f"pid 4711 {what}" in told
+        text = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
+        assert f"pid 4711 {what}" in text
 
 
 def test_the_page_shows_spec_and_commands() -> None:
@@ -207,16 +221,16 @@ def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
     rows, checked = rows_of(SMOKE.typed("limit", "few"))
     assert "whole number" in words([rows["limit"].note])
     assert rows["limit"].sign.text == "✗"
-    told = words(explained(SMOKE, checked, HERE, "limit"))
-    assert '"limit" is wrong: "few"' in told
+    text = words(explained(SMOKE, checked, HERE, "limit"))
+    assert '"limit" is wrong: "few"' in text
 
 
 def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     form = SMOKE.typed("on_error", "continue")
     rows, checked = rows_of(form)
     assert words([rows["retry_attempts"].note]) == "at worst 110 sample runs (10 samples x 11)"
-    told = words(explained(form, checked, HERE, "on_error"))
-    assert "is retried up to 10 times" in told
+    text = words(explained(form, checked, HERE, "on_error"))
+    assert "is retried up to 10 times" in text
     assert rows[PLAN].value.tone == "good"
 
 
@@ -342,8 +356,8 @@ def test_runs_on_several_production_machines_ask_for_the_verb_and_how_many() -> 
 
 def test_once_it_is_started_each_run_stands_with_its_state() -> None:
     checked = checked_of('model=["mockllm/a", "mockllm/b"]')
-    told = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
-    text = words(launched_lines([told], checked))
+    failed = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
+    text = words(launched_lines([failed], checked))
     assert "✗ error" in text
     assert "\n  no\n" in text
     assert "∙ queued" in text

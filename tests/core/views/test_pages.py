@@ -24,7 +24,7 @@ from tests.support.table_rows import page_text
 
 
 def test_clocks_that_agree_are_reported_as_the_same() -> None:
-    for offset, said in (
+    for offset, skew in (
         (-0.001, "same as this computer's"),
         (-2.5, "2.5 s behind this computer's"),
         (2.5, "2.5 s ahead of this computer's"),
@@ -34,18 +34,18 @@ def test_clocks_that_agree_are_reported_as_the_same() -> None:
             clock_offset=offset,
         )  # fmt: skip
         fleet = fleet_after(named(), ProbeAnswered(at=NOW, machine=H1, probe=probe))
-        assert f"clock: {said}" in page_text(machine_page(fleet, H1, NOW))
+        assert f"clock: {skew}" in page_text(machine_page(fleet, H1, NOW))
 
 
 def test_a_machine_page_says_who_holds_which_gpu() -> None:
-    told = page_text(machine_page(running_fleet(), H1, NOW))
-    assert "0: [0.90] 90%  40G/80G  61°C  400/700 W  NVIDIA H100 80GB HBM3" in told
-    assert ": pid 100 39G  gdm_intercode_ctf" in told
-    assert "memory: [0.41] 300G free of 512G" in told
+    text = page_text(machine_page(running_fleet(), H1, NOW))
+    assert "0: [0.90] 90%  40G/80G  61°C  400/700 W  NVIDIA H100 80GB HBM3" in text
+    assert ": pid 100 39G  gdm_intercode_ctf" in text
+    assert "memory: [0.41] 300G free of 512G" in text
     warned = fleet_after(facts(gpu_error="nvidia-smi warns (exit 14)"), fleet=running_fleet())
-    told = page_text(machine_page(warned, H1, NOW))
-    assert "warning: nvidia-smi warns (exit 14)" in told
-    assert "0: [0.90] 90%" in told
+    text = page_text(machine_page(warned, H1, NOW))
+    assert "warning: nvidia-smi warns (exit 14)" in text
+    assert "0: [0.90] 90%" in text
     gone = page_text(machine_page(running_fleet(), MachineName("x"), NOW))
     assert "not in the config" in gone
 
@@ -57,9 +57,9 @@ def test_process_task_and_sample_pages_tell_what_is_known() -> None:
     assert "gdm_intercode_ctf: running  [0.67] 1/3" in page_text(
         process_page(fleet, process_key(), NOW)
     )
-    told = page_text(task_page(fleet, task_key(), NOW))
-    assert "error: [0.33] 1" in told
-    assert "log error: no such file" in told
+    text = page_text(task_page(fleet, task_key(), NOW))
+    assert "error: [0.33] 1" in text
+    assert "log error: no such file" in text
     key = SampleKey(task_key(), 1, 1)
     assert "activity: generating 0:10" in page_text(sample_page(fleet, key, NOW))
     assert "does not contain this sample" in page_text(
@@ -69,9 +69,9 @@ def test_process_task_and_sample_pages_tell_what_is_known() -> None:
 
 def test_a_finished_task_page_gives_every_score() -> None:
     fleet = fleet_after(process_gone(), log_read("success"), fleet=running_fleet())
-    told = page_text(task_page(fleet, task_key(), NOW))
-    assert "log says: success" in told
-    assert "includes accuracy: .42 ±.05" in told
+    text = page_text(task_page(fleet, task_key(), NOW))
+    assert "log says: success" in text
+    assert "includes accuracy: .42 ±.05" in text
 
 
 def test_pages_of_what_is_gone_say_so() -> None:

@@ -145,10 +145,10 @@ def test_a_lost_task_offers_what_its_buffer_holds_with_a_preview() -> None:
         tasks_seen(task_row()), process_gone(),
         log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
     )  # fmt: skip
-    said = page_text(task_page(fleet, task_key(), NOW))
-    assert "7 finished samples and 2 that were running" in said
+    found = page_text(task_page(fleet, task_key(), NOW))
+    assert "7 finished samples and 2 that were running" in found
     command = "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval"
-    assert f"XDG_DATA_HOME='/data/a b' {command}" in said
+    assert f"XDG_DATA_HOME='/data/a b' {command}" in found
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
     assert "its buffer holds 7 finished samples" in lost.text
     assert "recover" not in page_text(

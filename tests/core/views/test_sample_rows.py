@@ -1,11 +1,14 @@
 """What a row of a sample says."""
 
+from dataclasses import replace
+
 import pytest
 
-from core.events import OrderGiven
+from core.events import OperationsSeen, OrderGiven
 from core.ids import SampleKey
 from core.model.action import Action, Verb
 from core.model.machine import LinkState
+from core.model.operation import Operation
 from core.model.order import OrderState
 from core.model.sample import Activity, ToolCall
 from core.views.pages.sample_page import sample_page
@@ -18,6 +21,7 @@ from tests.support.fleets import (
     fleet_of_tasks,
     link,
     process_gone,
+    process_key,
     sample,
     samples_seen,
     task_key,
@@ -40,6 +44,32 @@ def test_an_activity_lasts_on_the_evals_own_clock() -> None:
     assert text(row, "doing") == "bash 4:12"
 
 
+def test_a_sample_without_an_activity_does_what_its_trace_says() -> None:
+    silent = sample(17, activity=None, started_at=NOW - 800)
+    hangs = Operation(
+        action="Subprocess", what="docker exec", words="sleep \x1b[31m1000", since=NOW - 750,
+        task="gdm_intercode_ctf", sample=(17, 1), count=2,
+    )  # fmt: skip
+    fleet = fleet_after(
+        samples_seen(silent, sample(18)),
+        OperationsSeen(
+            at=NOW,
+            process=process_key(),
+            operations=(hangs, replace(hangs, sample=(18, 1))),
+        ),
+        fleet=fleet_of_tasks(task_row()),
+    )
+    rows = {row.key.sample_id: row for row in samples_table(fleet, task_key(), NOW).rows}
+    told = text(rows[17], "doing")
+    assert told.startswith("docker exec sleep ")
+    assert told.endswith("1000 \u00d72 12:30")
+    assert "\x1b" not in told
+    assert text(rows[18], "doing") == "generating 0:10"
+    assert "activity: docker exec sleep" in page_text(sample_page(fleet, rows[17].key, NOW))
+    ended = fleet_after(process_gone(), fleet=fleet)
+    assert text(samples_table(ended, task_key(), NOW).rows[0], "doing") == ""
+
+
 def test_durations_stand_still_while_the_link_is_down() -> None:
     fleet = fleet_after(
         samples_seen(sample(1)), link(LinkState.DOWN), fleet=fleet_of_tasks(task_row())
@@ -57,9 +87,9 @@ def test_durations_stand_still_from_the_end_of_the_process_on() -> None:
     for now in (NOW + 20, NOW + 5_000):
         row = samples_table(fleet, task_key(), now).rows[0]
         assert (text(row, "doing"), text(row, "status")) == ("generating 0:30", "was running")
-        told = page_text(sample_page(fleet, row.key, now))
-        assert "status: was running\nactivity: generating 0:30\n" in told
-        assert f"last active: {text(row, 'last')} ago" in told
+        found = page_text(sample_page(fleet, row.key, now))
+        assert "status: was running\nactivity: generating 0:30\n" in found
+        assert f"last active: {text(row, 'last')} ago" in found
 
 
 def test_a_page_of_a_sample_says_of_which_task_and_machine() -> None:

@@ -73,7 +73,7 @@ def log_of(**header: object) -> dict[str, Any]:
     return {"log": LOCATION, "header": {**HEADER, **header}, "samples": SAMPLES}
 
 
-def told(reply: Reply) -> LogRead | LogUnreadable:
+def event_in(reply: Reply) -> LogRead | LogUnreadable:
     return log_event(task_key(), log_answer(reply).logs[LOCATION], NOW)
 
 
@@ -84,7 +84,7 @@ def test_a_log_is_wanted_from_the_end_of_its_task_until_it_says_how() -> None:
     assert unread_tasks(ENDED, H2) == ()
     gone = fleet_after(process_gone(), fleet=running)
     assert unread_tasks(gone, H1) == (task_key(),)
-    read = fleet_after(told(answered(log_of())), fleet=ENDED)
+    read = fleet_after(event_in(answered(log_of())), fleet=ENDED)
     assert read.tasks[task_key()].state is TaskState.SUCCESS
     assert unread_tasks(read, H1) == ()
 
@@ -141,7 +141,7 @@ def test_the_log_replaces_the_numbers_of_the_last_poll() -> None:
     seen = fleet_after(samples_seen(*rows), fleet=ENDED)
     before = seen.tasks[task_key()]
     assert before.has_polled_counts
-    task = fleet_after(told(answered(log_of(status="error"))), fleet=seen).tasks[task_key()]
+    task = fleet_after(event_in(answered(log_of(status="error"))), fleet=seen).tasks[task_key()]
     assert (task.state, task.has_polled_counts) == (TaskState.ERROR, False)
     counts = task.progress
     assert (counts.total, counts.completed, counts.errored) == (12, 5, 3)
@@ -154,12 +154,14 @@ def test_the_log_replaces_the_numbers_of_the_last_poll() -> None:
     assert task.logged.errors == (ErrorGroup("ValueError: bad N", 3, (1, 1)),)
     assert [(key, row.status) for key, row in task.samples.items()] == [((1, 1), "error")]
     assert task.samples_cut == 8
-    late = fleet_after(samples_seen(*rows), fleet=fleet_after(told(answered(log_of())), fleet=seen))
+    late = fleet_after(
+        samples_seen(*rows), fleet=fleet_after(event_in(answered(log_of())), fleet=seen)
+    )
     assert set(late.tasks[task_key()].samples) == {(1, 1)}
 
 
 def test_a_header_says_how_it_ended_and_its_scores() -> None:
-    event = told(answered(log_of()))
+    event = event_in(answered(log_of()))
     assert isinstance(event, LogRead)
     header = event.header
     assert (header.status, header.eval_id) == ("success", "e-t1")
@@ -170,7 +172,7 @@ def test_a_header_says_how_it_ended_and_its_scores() -> None:
 
 
 def test_a_log_that_is_still_started_is_lost_once_its_process_is_gone() -> None:
-    started = told(answered(log_of(status="started", results=None)))
+    started = event_in(answered(log_of(status="started", results=None)))
     alive = fleet_after(started, fleet=ENDED)
     assert alive.tasks[task_key()].state is TaskState.FINISHING
     assert unread_tasks(alive, H1) == (task_key(),)
@@ -180,13 +182,13 @@ def test_a_log_that_is_still_started_is_lost_once_its_process_is_gone() -> None:
 
 
 def test_a_log_that_can_not_be_read_proves_nothing_and_stays_wanted() -> None:
-    unread = told(answered({"log": LOCATION, "error": "no such file\x1b[2J"}))
+    unread = event_in(answered({"log": LOCATION, "error": "no such file\x1b[2J"}))
     assert isinstance(unread, LogUnreadable)
     assert unread.reason == "no such file␛[2J"
     gone: Fleet = fleet_after(process_gone(), unread, fleet=ENDED)
     assert gone.tasks[task_key()].state is TaskState.UNREADABLE
     assert unread_tasks(gone, H1) == (task_key(),)
-    found = fleet_after(told(answered(log_of())), fleet=gone)
+    found = fleet_after(event_in(answered(log_of())), fleet=gone)
     assert found.tasks[task_key()].state is TaskState.SUCCESS
     assert found.tasks[task_key()].log_problem is None
 

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from core.config.model import WatchConfig
 from core.events import (
     ClockMoved,
+    DeadEvalFound,
     Event,
     LinkChanged,
     LinkHeard,
     MachineRead,
+    OperationsSeen,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -186,11 +188,11 @@ def test_silence_is_busy_and_then_starved_and_an_answer_ends_it(watched: Watched
     assert states(watched.processes({"channel": "waiting", "waiting_since": asked})) == [
         ProcessState.LIVE
     ]
-    told = list[ProcessState]()
+    seen = list[ProcessState]()
     for _ in range(12):
         watched.now += 1.0
-        told += states(watched.receive("beat"))
-    assert told == [ProcessState.BUSY, ProcessState.STARVED]
+        seen += states(watched.receive("beat"))
+    assert seen == [ProcessState.BUSY, ProcessState.STARVED]
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 
@@ -224,6 +226,30 @@ def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_rep
     events = watched.processes({})
     assert [event.process for event in events if isinstance(event, ProcessGone)] == [dead]
     assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
+
+
+def test_one_that_nobody_saw_end_was_last_seen_with_the_last_frame_of_the_former_probe(
+    watched: Watched,
+) -> None:
+    left_at = watched.now
+    watched.now += 3_600
+    watched.hello()
+    [gone] = watched.processes()
+    assert isinstance(gone, ProcessGone)
+    assert gone.last_seen_at == left_at
+
+
+def test_an_eval_that_died_unseen_is_reported_once_by_each_probe_unless_that_is_long_ago(
+    watched: Watched,
+) -> None:
+    dead = {"pid": 9, "start": "files-1", "alive": False, "channel": "dead", "logs": ["/l/a.eval"]}
+    rows = ({**dead, "ended_at": watched.now - 60}, {**dead, "pid": 8, "ended_at": 5.0})
+    [found] = watched.processes({}, *rows)
+    assert isinstance(found, DeadEvalFound)
+    assert (found.process.pid, found.logs) == (9, ("/l/a.eval",))
+    assert watched.processes({}, *rows) == []
+    watched.hello()
+    assert [type(event) for event in watched.processes({}, *rows)] == [DeadEvalFound]
 
 
 def test_one_that_came_and_went_between_two_polls_is_reported(watched: Watched) -> None:
@@ -337,6 +363,22 @@ def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
     )
     assert isinstance(event, SamplesSeen)
     assert event.counts.running == 1
+
+
+def test_operations_of_a_trace_are_reported_and_bad_rows_left_out(watched: Watched) -> None:
+    row = {"action": "Subprocess", "what": "docker exec", "words": "ls", "since": NOW, "count": 2}
+    good = {**row, "task": "t", "sample_id": "s1", "epoch": 1}
+    bad: list[object] = [3, {}, {**row, "since": "x"}, {**row, "what": ""}]
+    place = {"pid": 7, "start": "b:1"}
+    (event,) = watched.receive(
+        "doing", [good, {**row, "sample_id": True, "epoch": 1}, *bad], **place
+    )
+    assert isinstance(event, OperationsSeen)
+    assert [(each.what, each.sample, each.count) for each in event.operations] == [
+        ("docker exec", ("s1", 1), 2), ("docker exec", None, 2),
+    ]  # fmt: skip
+    assert watched.receive("doing", {"no": "list"}, **place) == []
+    assert watched.receive("doing", [], pid=8, start="b:1") == []
 
 
 def test_a_running_score_is_reported_and_its_lack_is_not_a_failure(watched: Watched) -> None:

@@ -48,9 +48,9 @@ def test_the_strictest_limit_of_version_2_counts(groups: Path) -> None:
     )  # fmt: skip
     assert cgroup.memory_limits() == [(4 * GIB, 2 * GIB)]
     assert cgroup.usable_cpus() == 2.5
-    told = cast("dict[str, int]", memory.read_memory())
-    assert told["total"] <= 4 * GIB
-    assert told["available"] <= 2 * GIB
+    memory_read = cast("dict[str, int]", memory.read_memory())
+    assert memory_read["total"] <= 4 * GIB
+    assert memory_read["available"] <= 2 * GIB
 
 
 @pytest.mark.parametrize("own", ["/", "/docker/1", "/../../elsewhere"])

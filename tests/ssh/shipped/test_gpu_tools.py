@@ -195,7 +195,7 @@ def test_a_number_of_the_login_says_nothing_where_gpus_differ(
     assert "add CUDA_DEVICE_ORDER=PCI_BUS_ID to the login, or name UUIDs there" in ran.err
 
 
-def _told(gpus: Gpus, tool: str, script: str) -> str:
+def _printed(gpus: Gpus, tool: str, script: str) -> str:
     """What is said with this tool in the place of nvidia-smi, and little patience for it."""
     hasty = gpus.folder / "hasty.py"
     hasty.write_text(
@@ -214,16 +214,16 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
 
 def test_without_an_answer_of_the_driver_nothing_is_reserved(gpus: Gpus) -> None:
     none = "this machine has neither nvidia-smi nor rocm-smi, so its GPUs are unknown\n"
-    assert _told(gpus, "", "") == none
-    broken = _told(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
+    assert _printed(gpus, "", "") == none
+    broken = _printed(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
     assert broken == "nvidia-smi lists no GPU: no driver\n"
-    hung = _told(gpus, "nvidia-smi", "exec sleep 60")
+    hung = _printed(gpus, "nvidia-smi", "exec sleep 60")
     assert hung == "nvidia-smi did not answer in 0 s, so the free GPUs are unknown\n"
     assert not gpus.locks.exists()
 
 
 def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran]) -> None:
-    said = _told(
+    said = _printed(
         gpus,
         "rocm-smi",
         'case $1 in *pid*) echo \'{"system": {"PID 77": "1"}}\';;'
@@ -232,7 +232,7 @@ def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran])
     assert said == "3 GPUs requested, 1 of 2 free; GPU 1 is used by pid 77\n"
     ended.append(ran := gpus.ran(1))
     assert ran.given == "0"
-    assert gpus.said("index-0")["run"] == RUN
+    assert gpus.held_by("index-0")["run"] == RUN
     assert ran.pid is not None
     assert environ_of(ran.pid)["HIP_VISIBLE_DEVICES"] == "0"
 
@@ -254,7 +254,7 @@ def test_the_bounds_of_amd_hold(
 ) -> None:
     for name, value in bounds.items():
         monkeypatch.setenv(name, value)
-    said = _told(
+    said = _printed(
         gpus,
         "rocm-smi",
         "case $* in *pid*) echo 'WARNING: No JSON data to report' >&2;;"
@@ -269,5 +269,5 @@ def test_the_bounds_of_amd_hold(
 
 def test_without_an_answer_about_processes_no_gpu_of_amd_is_given(gpus: Gpus) -> None:
     script = "case $* in *pid*) echo broken;; *) echo '{\"card0\": {}}';; esac"
-    said = _told(gpus, "rocm-smi", script)
+    said = _printed(gpus, "rocm-smi", script)
     assert "GPU 0 may be in use: rocm-smi does not list the processes: broken" in said

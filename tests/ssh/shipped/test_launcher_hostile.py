@@ -43,8 +43,8 @@ def rows(answer: Any, name: str) -> list[dict[str, Any]]:
 def listed() -> dict[str, Any]:
     """The listed manifests by run, as the desk reads the answer."""
     answer = list_runs({"directory": "~/.evalroom/runs", "known": []})
-    told: Any = parse_object(json.dumps(answer).encode())
-    return {row["run"]: row["manifest"] for row in told["runs"]}
+    found: Any = parse_object(json.dumps(answer).encode())
+    return {row["run"]: row["manifest"] for row in found["runs"]}
 
 
 @pytest.mark.parametrize("file", ["run.json", "launch.json"])
@@ -76,10 +76,10 @@ def test_many_large_manifests_are_reported_within_what_an_answer_may_have(runs: 
         name = f"20260103-000000-{number:08}"
         (runs / name).mkdir()
         (runs / name / "run.json").write_text(json.dumps({"run": name, **large}))
-    told = listed()
-    assert len(told) > 20
-    assert "20260103-000000-00000119" in told
-    assert len(json.dumps(told)) < 8 * 1024 * 1024
+    answer = listed()
+    assert len(answer) > 20
+    assert "20260103-000000-00000119" in answer
+    assert len(json.dumps(answer)) < 8 * 1024 * 1024
 
 
 def test_a_folder_that_is_not_a_run_takes_no_place_among_them(runs: Path) -> None:
@@ -94,8 +94,8 @@ def test_a_log_folder_that_is_a_whole_disk_is_not_walked_to_its_end(
     clock = iter(range(1_000_000))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     asked = {"run": GOOD, "directory": str(runs / GOOD), "log_dir": "/"}
-    told = rows(poll_runs({"runs": [asked] * 50}), "runs")  # all of them share the time
-    assert [row["there"] for row in told] == [True] * 50
+    answer = rows(poll_runs({"runs": [asked] * 50}), "runs")  # all of them share the time
+    assert [row["there"] for row in answer] == [True] * 50
     assert next(clock) < 50 + SEARCH_TIMEOUT_S + 5
 
 
@@ -104,8 +104,8 @@ def test_a_log_folder_that_no_path_can_be_holds_up_nothing(runs: Path) -> None:
         {"run": GOOD, "directory": str(runs / GOOD), "log_dir": log_dir}
         for log_dir in ("\0", "x" * 5_000, "\ud800", "run.json")
     ]
-    told = rows(poll_runs({"runs": asked}), "runs")
-    assert [row["logs"] for row in told] == [[]] * 4
+    answer = rows(poll_runs({"runs": asked}), "runs")
+    assert [row["logs"] for row in answer] == [[]] * 4
 
 
 def report_of(directory: Path, log_dir: str) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def test_an_older_driver_without_mig_is_asked_again(tools: Path, tool: Tool) -> 
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "output"),
     [
         ("echo 'NVIDIA-SMI has failed because it could not communicate with the driver'; exit 9",
          "NVIDIA-SMI has failed"),
@@ -164,9 +164,9 @@ def test_an_older_driver_without_mig_is_asked_again(tools: Path, tool: Tool) -> 
         ("echo 0, GPU-a", "0, GPU-a"),
     ],
 )  # fmt: skip
-def test_a_tool_that_fails_says_why(tools: Path, tool: Tool, script: str, said: str) -> None:
+def test_a_tool_that_fails_says_why(tools: Path, tool: Tool, script: str, output: str) -> None:
     tool("nvidia-smi", script)
-    with pytest.raises(Failed, match=said):
+    with pytest.raises(Failed, match=output):
         read_gpus(tools)
 
 

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ssh.shipped.common.proc import stat_of
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docker_group
@@ -22,7 +20,7 @@ from tests.support.programs import program_file
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
-pytestmark = [docker_group, pytest.mark.timeout(150)]
+pytestmark = docker_group
 
 _AGENT = """
 import json, os, socket, sys, time
@@ -215,7 +213,7 @@ def test_an_eval_in_a_container_is_one_row_with_its_machine(
             f'[[machines]]\nname = "sandbox"\nlink = "command"\ncommand = {command}\n'
             f"python = {json.dumps(BASE_PYTHON)}\ndata_dir = {json.dumps(str(home / 'data'))}\n"
         )
-        told = {}
+        seen = {}
         for text in (machine, machine + inside):
             config.write_text(text)
             done = subprocess.run(
@@ -224,8 +222,8 @@ def test_an_eval_in_a_container_is_one_row_with_its_machine(
                 env={**os.environ, "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)},
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
-            told[text] = json.loads(done.stdout)["processes"]
-        [outside], [row] = told.values()
+            seen[text] = json.loads(done.stdout)["processes"]
+        [outside], [row] = seen.values()
         assert (outside["machine"], outside["state"]) == ("here", "in a container")
         assert f'"docker", "exec", "-i", "{name[:12]}"' in outside["signal_reason"]
         assert (row["machine"], row["pid"], row["state"]) == ("sandbox", 1, "live")

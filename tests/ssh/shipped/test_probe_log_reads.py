@@ -7,6 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from ssh.shipped.common import other_inspects
+from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.log_reading import read_with_first
 from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.requests import Request
 from tests.support.waiting import wait_until
@@ -18,10 +23,27 @@ class Answers:
     def __init__(self) -> None:
         self.ids: list[int] = []
 
-    def answer(self, request: Any, *told: object) -> None:
+    def answer(self, request: Any, *found: object) -> None:
         """Keep one."""
-        del told
+        del found
         self.ids.append(request.id)
+
+
+def test_a_log_is_read_with_the_inspect_on_the_path_if_no_interpreter_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "inspect"
+    script.write_text(f"#!{sys.executable}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(other_inspects, "find_tool", {"inspect": str(script)}.get)
+    asked = {"what": "headers", "logs": [str(tmp_path / "no.eval")], "bytes": 1}
+    bare = str(Path(sys.base_prefix) / "bin" / "python3")
+    answers, why = read_with_first([bare], asked, 60.0)
+    assert why is None
+    assert [each["error"] for each in answers] == ["the file does not exist"]
+    script.write_text("#!/bin/sh\n")
+    with pytest.raises(Failed, match="knows no Python with Inspect"):
+        read_with_first([bare], asked, 60.0)
 
 
 def test_a_log_that_somebody_waits_for_is_read_before_those_that_may_take_long(

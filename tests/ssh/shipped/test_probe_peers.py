@@ -57,7 +57,7 @@ class Victim:
     log: Path
 
     @property
-    def told(self) -> list[str]:
+    def output(self) -> list[str]:
         """What happened to it, after its own start."""
         return self.log.read_text().splitlines()[2:]
 
@@ -120,7 +120,7 @@ def test_a_pid_of_another_namespace_is_not_the_process_that_has_it_here(
                 assert error.startswith("not sent: it runs in a container")
             assert victim.pid not in [each["pid"] for each in probe.processes()]
         assert inside.asked == b""
-    assert victim.told == []
+    assert victim.output == []
 
 
 def test_a_record_whose_socket_refuses_is_not_a_process(victim: Victim, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_record_whose_socket_refuses_is_not_a_process(victim: Victim, tmp_path
         probe.process(fake.pid)
         try_to_reach(probe, victim)
         assert [each["pid"] for each in probe.processes()] == [fake.pid]
-    assert victim.told == []
+    assert victim.output == []
 
 
 def test_a_program_that_is_not_a_python_by_name_is_never_run(
@@ -159,7 +159,7 @@ def test_a_program_that_is_not_a_python_by_name_is_never_run(
     finally:
         child.kill()
         child.wait()
-    assert [line for line in victim.told if line.startswith("run -c")] == []
+    assert [line for line in victim.output if line.startswith("run -c")] == []
 
 
 def test_a_script_is_read_and_gets_no_signal(tmp_path: Path) -> None:

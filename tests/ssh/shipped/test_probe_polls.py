@@ -1,6 +1,7 @@
 """How the probe reads an eval, and how it reports the answers to the desk."""
 
 import json
+import os
 import socket
 import threading
 import time
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from core.frames import Splitter
+from ssh.shipped.probe.frames import MAX_PART_BYTES, FrameWriter
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import FakeEval, fake_eval, http, says, says_bytes
 
@@ -84,9 +87,9 @@ def test_rows_that_wait_in_a_full_pipe_are_not_passed_over(tmp_path: Path) -> No
         probe.stop_reading()
         asked = len(fake.asked)
         probe.until(lambda: len(fake.asked) >= asked + 8)
-        told = len(probe.of("answer"))
+        before = len(probe.of("answer"))
         probe.go_on_reading()
-        probe.until(lambda: len(probe.of("answer")) >= told + 3)
+        probe.until(lambda: len(probe.of("answer")) >= before + 3)
         answers = [json.loads(frame.body) for frame in probe.of("answer")]
         seen = {row for answer in answers for row in answer["rows"]}
         assert seen == set(range(1, int(answers[-1]["as_of"]) + 1))
@@ -309,11 +312,11 @@ def test_a_slow_desk_costs_freshness_and_not_memory(tmp_path: Path) -> None:
         number = probe.ask("get", **place, path="/x")
         probe.until(lambda: "/x" in fake.paths())
         newest = len(fake.asked)
-        told = len(probe.of("answer"))
+        before = len(probe.of("answer"))
         probe.go_on_reading()
         probe.reply(number)
         probe.until(lambda: json.loads(probe.of("answer")[-1].body)["n"] >= newest - 1)
-        assert len(probe.of("answer")) - told <= 4
+        assert len(probe.of("answer")) - before <= 4
 
 
 def test_a_broken_frame_ends_the_session_with_its_reason(tmp_path: Path) -> None:
@@ -359,3 +362,25 @@ def test_replies_between_the_parts_of_a_large_answer_keep_both_whole(tmp_path: P
         for number in numbers:
             assert probe.reply(number).body == b"[1]"
         assert probe.first("answer").body.rstrip() == big
+
+
+def test_a_reply_between_two_parts_of_an_answer_leaves_it_whole() -> None:
+    """The pipe is full at each part, so the reply waits for the end of one."""
+    reads, writes = os.pipe()
+    writer = FrameWriter(writes)
+    body = os.urandom(3 * MAX_PART_BYTES)
+    writer.state("big", "answer", {}, body)
+
+    def write_all() -> None:
+        writer.run()
+        os.close(writes)
+
+    threading.Thread(target=write_all, daemon=True).start()
+    with os.fdopen(reads, "rb") as pipe:
+        data = pipe.read(1000)
+        writer.reply("reply", {"id": 1})
+        writer.close()
+        data += pipe.read()
+    frames = list(Splitter().feed(data))
+    assert [frame.kind for frame in frames] == ["reply", "answer"]
+    assert frames[1].body == body

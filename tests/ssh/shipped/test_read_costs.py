@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import os
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssh.shipped.common.proc import age_of, start_mark
 from ssh.shipped.probe.read_costs import (
     LONGEST_PAUSE_S,
     MAX_KINDS,
@@ -19,6 +21,7 @@ from ssh.shipped.probe.read_costs import (
     ReadCosts,
     read_kind,
 )
+from ssh.shipped.probe.turns import STARTING_S, Turns
 
 HOUR_S = 3600.0
 SLOW_S = LONGEST_PAUSE_S / SLOW_FACTOR
@@ -134,16 +137,56 @@ def test_one_slow_answer_among_quick_ones_is_a_busy_eval_and_not_a_cost() -> Non
     assert polled.polls[slow + 2][1] - polled.polls[slow + 1][1] == pytest.approx(1.0)
 
 
-def test_a_first_slow_answer_is_tried_again_soon_and_paid_for_if_it_was_the_cost() -> None:
+def test_the_first_slow_answer_of_a_starting_eval_is_tried_again_soon() -> None:
     costs = ReadCosts()
-    costs.answered("tasks", 10.0, 110.0)
+    costs.answered("tasks", 10.0, 110.0, is_starting=True)
     assert costs.due("tasks") == 120.0
+    assert costs.due("samples", is_first=True) < 110.0
     costs.answered("tasks", 0.005, 120.005)
     assert costs.due("tasks") < 121.0
     costs = ReadCosts()
-    costs.answered("tasks", 10.0, 110.0)
-    costs.answered("tasks", 10.0, 130.0)
+    costs.answered("tasks", 10.0, 110.0, is_starting=True)
+    costs.answered("tasks", 10.0, 130.0)  # it was the cost: both are paid for
     assert costs.due("tasks") == 130.0 + 2 * 10.0 * 20.0 - 10.0
+
+
+@pytest.mark.parametrize("delay", [2.1, 5.0, 20.0, 60.0, 90.0])
+def test_the_share_of_slow_answers_holds_from_the_first_one_on(delay: float) -> None:
+    polled = Clockwork()
+    polled.run({"tasks": 1.0, "samples": 1.0, "score": 60.0}, steady(delay), 3 * HOUR_S)
+    for nth, (_, began, _) in enumerate(polled.polls[1:], 1):
+        assert nth * delay < 0.05 * (began - polled.began)
+
+
+def test_a_slow_first_answer_is_the_cost_for_the_longest_pause_at_most() -> None:
+    costs = ReadCosts()
+    costs.answered("tasks", 95.0, 195.0)
+    assert costs.due("tasks") == costs.due("samples", is_first=True) == 195.0 + LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.5, 2.0])
+def test_a_first_answer_that_is_quick_waits_its_slow_share_until_it_is_confirmed(
+    delay: float,
+) -> None:
+    polled = Clockwork()
+    polled.run({"tasks": 1.0}, steady(delay), HOUR_S)
+    pauses = [after[1] - one[1] - one[2] for one, after in pairwise(polled.polls)]
+    assert pauses[0] == pytest.approx(max(3.0, SLOW_FACTOR * delay))
+    assert all(each >= 100.0 * delay for each in pauses[1:])
+
+
+def test_the_age_of_an_eval_says_whether_it_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = start_mark(os.getpid())
+    age = age_of(mark)
+    assert age is not None
+    assert 0.0 < age < HOUR_S * 24
+    assert age_of("") is None
+    turns = Turns(os.getpid(), mark)
+    monkeypatch.setattr("ssh.shipped.probe.turns.age_of", lambda _: 2.0 * STARTING_S)
+    turns.count("early", 1.5 * STARTING_S, 100.0)  # the eval started half that time before
+    turns.count("late", 0.5 * STARTING_S, 100.0)
+    assert turns.costs.kinds["early"].doubted
+    assert not turns.costs.kinds["late"].doubted
 
 
 def test_a_cheap_read_says_nothing_about_an_expensive_one() -> None:

@@ -25,7 +25,7 @@ from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, spec
 from tests.support.standins import NVIDIA, Login, running_from
-from tests.support.surveys import of, preflight, said
+from tests.support.surveys import of, preflight, texts
 from tests.support.waiting import wait_until
 
 
@@ -52,10 +52,10 @@ async def test_a_log_folder_is_reported_with_what_is_in_it(login: Login) -> None
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root takes a network away")
 async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
-    hands = login.hands()
-    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]}, changes=False)
-    hands.has_network = False
-    answer = await hands.work(HERE.name, job, deadline=50)
+    worker = login.worker()
+    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]})
+    worker.has_network = False
+    answer = await worker.work(HERE.name, job, deadline=50)
     assert answer["machine"]["value"]["has_route"] is False
     assert answer["hosts"]["value"]["192.0.2.1:443"]["state"] == "failed"
 
@@ -67,7 +67,7 @@ async def test_a_full_disk_is_reported(login: Login) -> None:
         [checked] = await checked_plans(login, text)
     assert any(
         each.startswith("stop disk: the disk of logs is full: only 0 MiB free")
-        for each in said(checked.checks)
+        for each in texts(checked.checks)
     )
 
 
@@ -135,11 +135,11 @@ async def test_reserved_gpus_are_reported_with_their_holders(login: Login) -> No
     made = plan(spec(text=text), machine=machine)
     with (locks / "GPU-aa.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        checks = await preflight(login.hands(), made, machine, Fleet(), secrets=(), deadline=50)
-    [line] = [each for each in said(checks) if not BUSY.match(each)]
+        checks = await preflight(login.worker(), made, machine, Fleet(), secrets=(), deadline=50)
+    [line] = [each for each in texts(checks) if not BUSY.match(each)]
     assert "1 of 2 are free: GPU 0 is reserved by run 20260101-x of Ada; wait" in line
-    checks = await preflight(login.hands(), made, machine, Fleet(), secrets=(), deadline=50)
-    assert not [each for each in said(checks) if not BUSY.match(each)]
+    checks = await preflight(login.worker(), made, machine, Fleet(), secrets=(), deadline=50)
+    assert not [each for each in texts(checks) if not BUSY.match(each)]
 
 
 async def test_cached_files_and_set_variables_are_reported_by_names(login: Login) -> None:
@@ -182,6 +182,6 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
 
 
 async def test_a_request_that_is_not_a_question_is_refused_in_a_sentence(login: Login) -> None:
-    job = Job(program="survey", verb="dance", changes=False)
+    job = Job(program="survey", verb="dance")
     with pytest.raises(JobFailed, match="no verb dance"):
-        await login.hands().work(HERE.name, job, deadline=50)
+        await login.worker().work(HERE.name, job, deadline=50)

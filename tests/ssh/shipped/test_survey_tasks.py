@@ -11,9 +11,9 @@ from core.launch.preflight import survey_request
 from core.launch.preflight.checks import CheckLevel
 from tests.support.docker_engine import IMAGE, DockerEngine, docker_group
 from tests.support.login_surveys import checked_plans, survey_answer, troubles
-from tests.support.shipped_answers import answer_line
+from tests.support.shipped_answers import prints_answer
 from tests.support.standins import DOCKER, Login, running_from
-from tests.support.surveys import of, said
+from tests.support.surveys import of, texts
 
 TASKS = {
     "good": "@task\ndef good(a=1):\n    return Task()",
@@ -176,8 +176,10 @@ async def test_a_file_for_docker_that_is_missing_is_reported(login: Login) -> No
     file.write_text(f"from inspect_ai import Task, task\n@task\ndef mine():\n{body}")
     login.tool("docker", DOCKER)
     [checked] = await checked_plans(login, of(f"{file}@mine") + f'python = "{sys.executable}"\n')
-    [told] = [each for each in said(checked.checks) if "images" in each]
-    assert told.startswith(f"warning images: the file {login.folder}/compose-big.yaml, which the")
+    [sentence] = [each for each in texts(checked.checks) if "images" in each]
+    assert sentence.startswith(
+        f"warning images: the file {login.folder}/compose-big.yaml, which the"
+    )
 
 
 async def test_a_hanging_task_and_a_bad_interpreter_are_reported(
@@ -185,9 +187,9 @@ async def test_a_hanging_task_and_a_bad_interpreter_are_reported(
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
     facts: dict[str, Any] = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}}
-    answer = answer_line({**facts, "imported": True, "options": None})
+    answer = prints_answer({**facts, "imported": True, "options": None})
     noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
-    slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
+    slow = login.tool("slow", f"{noise}; {answer}; sleep 600")
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),

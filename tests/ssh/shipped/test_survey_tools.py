@@ -19,7 +19,7 @@ async def test_tools_that_answer_are_summed_up(login: Login) -> None:
     login.tool("docker", DOCKER)
     login.tool("nvidia-smi", NVIDIA)
     python = str(login.quick_python())
-    checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
+    checks = {e.name: e for e in await check_machine(login.worker(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].message == "1 of 2 are free (NVIDIA H100)"
     assert checks["Docker"].message == (
         "Docker 27.1.1, Compose 2.29.1; 2 containers running using 1.0 GiB"
@@ -71,7 +71,7 @@ async def test_rows_of_nvidia_smi_count_beside_its_warning(
     if bound is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", bound)
     python = str(login.quick_python())
-    checks = await check_machine(login.hands(), HERE, Fleet(), python=python)
+    checks = await check_machine(login.worker(), HERE, Fleet(), python=python)
     [warned, counted] = [each.message for each in checks if each.name == "GPUs"]
     assert warned == f"nvidia-smi warns (exit 14, the infoROM is corrupted): {note}"
     assert counted == "1 of 2 are free (NVIDIA H100)"
@@ -84,7 +84,7 @@ async def test_rows_of_nvidia_smi_count_beside_its_warning(
 async def test_without_an_answer_about_processes_no_gpu_is_free(login: Login) -> None:
     login.tool("nvidia-smi", NVIDIA.replace("echo 'GPU-aa, 4242'", "echo oops; exit 255"))
     python = str(login.quick_python())
-    checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
+    checks = {e.name: e for e in await check_machine(login.worker(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].message == "0 of 2 are free (NVIDIA H100)"
     [why] = {each["blocked"] for each in (await survey_answer(login))["gpus"]["value"]}
     assert why == "may be in use: nvidia-smi does not list the processes: oops"
@@ -109,6 +109,6 @@ async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login)
         MachineFacts(at=0.0), docker=replace(MachineFacts(at=0.0).docker, state=ToolState.STUCK)
     )
     job = survey_request.survey_job([], HERE, known, python="/nowhere/python3")
-    answer = await login.hands().work(HERE.name, job, deadline=50)
+    answer = await login.worker().work(HERE.name, job, deadline=50)
     assert answer["docker"] == {"state": "stuck", "error": "it hung before"}
     assert not mark.exists()

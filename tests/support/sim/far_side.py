@@ -176,8 +176,8 @@ class FarSide:
         if watch.sent == error:
             return []
         watch.sent = error
-        told = {name: head[name] for name in ("pid", "start", "name", "at")}
-        return [Frame("trouble", {**told, "error": "http 404", "status": 404}, error)]
+        place = {name: head[name] for name in ("pid", "start", "name", "at")}
+        return [Frame("trouble", {**place, "error": "http 404", "status": 404}, error)]
 
     def _change(self, now: float) -> None:
         step = 1.0 / self.settings.changing if self.settings.changing else float("inf")

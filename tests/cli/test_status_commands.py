@@ -144,8 +144,8 @@ def test_hostile_text_of_an_eval_reaches_the_output_harmless(
     assert as_json.isascii()
     assert "\x1b" not in as_json
     with closing(sqlite3.connect(home.folder / ".local/share/evalroom/history.sqlite3")) as history:
-        told = [json.loads(body) for (body,) in history.execute("SELECT body FROM event")]
-    kept = [each for each in told if each["event"] == "ContentRevealed"]
+        events = [json.loads(body) for (body,) in history.execute("SELECT body FROM event")]
+    kept = [each for each in events if each["event"] == "ContentRevealed"]
     assert len(kept) == 4
     assert all(each["operator"] for each in kept)
 
@@ -158,8 +158,8 @@ def test_a_machine_that_is_down_says_so_and_the_rest_is_shown(home: Home) -> Non
     assert here["state"] == "up"
     assert broken["state"] != "up"
     assert broken["reason"]
-    told = home.run("status").out
-    assert f"broken: {broken['reason'][:20]}" in told
+    printed = home.run("status").out
+    assert f"broken: {broken['reason'][:20]}" in printed
 
 
 def test_a_target_that_may_be_on_a_machine_that_is_silent_is_exit_3_and_not_wrong_usage(
@@ -194,9 +194,9 @@ def test_machines_tell_their_tools(home: Home) -> None:
     assert row["probe"]["pid"] > 0
     assert row["facts"]["cpus"] == os.cpu_count()
     assert row["facts"]["inspect"]["version"]
-    told = home.run("machines").out
+    printed = home.run("machines").out
     for word in ("link", "probe", "inspect", "GPUs", "Docker", "clock"):
-        assert f"  {word}" in told
+        assert f"  {word}" in printed
 
 
 def test_a_recording_onto_a_full_disk_ends_with_a_sentence(home: Home) -> None:

@@ -1,0 +1,104 @@
+"""Reads the traces of all evals that the probe lists, and sends what lasts in them."""
+
+import collections
+import threading
+import time
+import traceback
+
+from ssh.shipped.common.namespaces import HERE
+from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.probe.frames import compact
+from ssh.shipped.probe.liveness import start_of
+from ssh.shipped.probe.trace_file import TraceFile, open_trace
+
+TRACES_EVERY_S = 2.0
+WOKEN_WAIT_S = 0.2  # several changes of the list of processes are one
+LASTING_S = 4.0  # what began later is not sent: most actions end at once
+FIND_EVERY_S = 10.0  # between two searches for the trace of a process
+MAX_TRACED_PROCESSES = 200
+MAX_LASTING_ROWS = 1000
+
+
+class Traces(threading.Thread):
+    """A thread of its own: a trace may be on a disk that hangs."""
+
+    def __init__(self, probe):
+        super().__init__(name="traces", daemon=True)
+        self.probe = probe
+        self.files = {}  # process key -> TraceFile
+        self.looked_at = {}  # process key -> when its trace was looked for
+        self.ties = collections.OrderedDict()  # process key -> its sandboxes, also once it ended
+        self.sent = {}  # process key -> the rows that were sent last
+        self.wake = threading.Event()  # the list of processes changed
+
+    def run(self):
+        while LINUX:
+            if self.probe.polling:
+                try:
+                    self.poll()
+                except Exception:  # one odd trace must not hide the others for good
+                    traceback.print_exc()
+            if self.wake.wait(TRACES_EVERY_S):
+                time.sleep(WOKEN_WAIT_S)
+            self.wake.clear()
+
+    def poll(self):
+        living = {
+            process.key: process
+            for process in self.probe.processes.all()[:MAX_TRACED_PROCESSES]
+            if process.place == HERE and lives_still(process.key, process.started_at)
+        }
+        for key in [key for key in self.looked_at if key not in living]:
+            self.drop(key)
+            self.send(key, [])
+            del self.looked_at[key], self.sent[key]
+        for key, process in living.items():
+            found, rows = self.files.get(key) or self.find(process), []
+            try:
+                if found is not None:
+                    found.poll()
+                    rows = found.lasting(time.time(), LASTING_S)[:MAX_LASTING_ROWS]
+            except OSError:
+                self.drop(key)
+            self.send(key, rows)
+
+    def find(self, process):
+        now = time.monotonic()
+        if now - self.looked_at.get(process.key, -FIND_EVERY_S) < FIND_EVERY_S:
+            return None
+        self.looked_at[process.key] = now
+        fd = open_trace(process.pid)
+        if fd is None:
+            return None
+        ties = self.ties.setdefault(process.key, collections.OrderedDict())
+        while len(self.ties) > MAX_TRACED_PROCESSES:
+            self.ties.popitem(last=False)
+        found = self.files[process.key] = TraceFile(fd, process.started_at, ties)
+        return found
+
+    def drop(self, key):
+        found = self.files.pop(key, None)
+        if found is not None:
+            found.close()
+
+    def send(self, key, rows):
+        """Send the rows of a process if they changed; also the first ones, if there are none."""
+        if rows == self.sent.get(key):
+            return
+        self.sent[key] = rows
+        head = {"pid": key[0], "start": key[1], "at": time.time()}
+        self.probe.frames.state(("doing", key), "doing", head, compact(rows))
+
+    def holders(self):
+        """Return project -> (pid, start, task, sample id, epoch, whether that process lives)."""
+        found = {}
+        for key, ties in list(self.ties.items()):
+            lives = lives_still(key, None)
+            for project, sample in list(ties.items()):
+                found[project] = (*key, *sample, lives)
+        return found
+
+
+def lives_still(key, started_at):
+    """Whether the process of a key (pid, start) lives, listed or not."""
+    return start_of(key[0], started_at) == key[1]

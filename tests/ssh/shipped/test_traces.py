@@ -1,0 +1,199 @@
+"""Inspect's trace file, as the probe reads it: what has begun and not ended."""
+# pyright: standard
+# The shipped programs have no types.
+
+import json
+import os
+import shlex
+from collections import OrderedDict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssh.shipped.probe import trace_file
+from ssh.shipped.probe.commands_in_traces import described
+from ssh.shipped.probe.trace_file import MAX_POLL_BYTES, TraceFile, open_trace
+from tests.support.usage import cpu_seconds
+
+STARTED = 1_000.0
+PROJECT = "inspect-sandboxed_by-i9xhm5a"
+COMPOSE = ("docker", "compose", "--ansi", "never", "--progress", "quiet", "--project-name", PROJECT,
+           "-f", "/tmp/a folder/compose.yaml")  # fmt: skip
+EXEC = (*COMPOSE, "exec", "-T", "--workdir", "/root", "--env", "TOKEN=a secret", "default")
+
+
+def line(event: str, key: str, **more: Any) -> str:
+    row = {"action": "Subprocess", "detail": "sleep 1000", "event": event, "trace_id": key, **more}
+    if event == "enter":
+        row.setdefault("start_time", STARTED + 1)
+    return json.dumps(row) + "\n"
+
+
+def of_sample(number: int, task: str = "boxed") -> dict[str, Any]:
+    return {"task": task, "sample_id": number, "epoch": 1}
+
+
+class Trace:
+    """A trace file, and the probe's reader of it."""
+
+    def __init__(self, path: Path, *before: str) -> None:
+        self.path = path
+        self.write(*before)
+        self.ties: OrderedDict[str, Any] = OrderedDict()
+        fd = os.open(path, os.O_RDONLY)
+        self.reader = TraceFile(fd, STARTED, self.ties)
+
+    def write(self, *lines: str) -> None:
+        with self.path.open("a") as file:
+            file.write("".join(lines))
+
+    def rows(self, *lines: str) -> list[dict[str, Any]]:
+        self.write(*lines)
+        self.reader.poll()
+        rows: list[dict[str, Any]] = self.reader.lasting(STARTED + 100, 4.0)
+        return rows
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Generator[Trace]:
+    made = Trace(tmp_path / "trace")
+    yield made
+    made.reader.close()
+
+
+def test_an_action_without_an_end_lasts(trace: Trace) -> None:
+    exec_ = line("enter", "a", detail=shlex.join((*EXEC, "sleep", "1000")), **of_sample(3))
+    [row] = trace.rows(line("enter", "b", **of_sample(4)), exec_, line("exit", "b"))
+    assert row == {
+        "action": "Subprocess", "what": "docker exec", "words": "sleep 1000",
+        "since": STARTED + 1, "count": 1, **of_sample(3),
+    }  # fmt: skip
+    assert dict(trace.ties) == {PROJECT: ("boxed", 3, 1)}
+    for event in ("cancel", "error", "timeout", "exit"):
+        assert trace.rows(line("enter", event, **of_sample(5)))[-1]["sample_id"] == 5
+        assert trace.rows(line(event, event)) == [row]
+
+
+def test_an_action_that_has_just_begun_is_not_told(trace: Trace) -> None:
+    assert trace.rows(line("enter", "a", start_time=STARTED + 97)) == []
+
+
+def test_the_oldest_inner_action_is_told_with_the_number_of_its_kind(trace: Trace) -> None:
+    [row] = trace.rows(
+        line("enter", "a", action="Subtask", detail="solve", **of_sample(1)),
+        line("enter", "b", detail="make all", start_time=STARTED + 5, **of_sample(1)),
+        line("enter", "c", detail="ls", start_time=STARTED + 9, **of_sample(1)),
+    )
+    assert (row["words"], row["since"], row["count"]) == ("make all", STARTED + 5, 2)
+
+
+def test_a_command_within_a_tool_call_has_no_words_for_an_agent_may_have_written_them(
+    trace: Trace,
+) -> None:
+    call = line("enter", "t", action="Tool Call", detail="bash(cmd='evil')", **of_sample(1))
+    [row] = trace.rows(call)
+    assert (row["what"], row["words"]) == ("Tool Call", "bash")
+    [row] = trace.rows(line("enter", "a", detail=shlex.join((*EXEC, "evil")), **of_sample(1)))
+    assert (row["what"], row["words"]) == ("docker exec", "")
+
+
+def test_an_action_of_an_earlier_process_with_this_pid_does_not_count(trace: Trace) -> None:
+    assert trace.rows(line("enter", "a", start_time=STARTED - 60)) == []
+
+
+@pytest.mark.parametrize(
+    "broken", ['{"action": "Subp', "", "null", "[" * 100_000, '{"trace_id": 1}']
+)
+def test_after_a_broken_line_nothing_is_told_of_what_began_before_it(
+    broken: str, trace: Trace
+) -> None:
+    assert trace.rows(line("enter", "a"))
+    assert trace.rows(f"{broken}\n") == []
+    assert trace.rows(line("enter", "b"))
+
+
+def test_a_line_without_an_end_takes_no_memory(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_file, "MAX_TRACE_LINE_BYTES", 1000)
+    assert trace.rows(line("enter", "a"))
+    assert trace.rows("x" * 5000) == []
+    assert len(trace.reader.rest) < 1000
+    assert trace.rows("y" * 50 + "\n", line("enter", "b"))
+
+
+def test_a_trace_that_was_cut_is_read_anew(trace: Trace) -> None:
+    assert trace.rows(line("enter", "a"), line("enter", "b"))
+    trace.path.write_text("")
+    [row] = trace.rows(line("enter", "c", detail="true"))
+    assert (row["words"], row["count"]) == ("true", 1)
+
+
+def test_a_huge_trace_costs_little_and_its_end_counts(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    with path.open("wb") as file:
+        file.truncate(500 * 1024 * 1024)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n")
+    before = cpu_seconds(os.getpid())
+    trace = Trace(path, line("enter", "a", **of_sample(1)))
+    polls = 0
+    while not trace.rows():
+        polls += 1
+        assert polls < 20
+        assert len(trace.reader.rest) <= MAX_POLL_BYTES + trace_file.MAX_TRACE_LINE_BYTES
+    assert cpu_seconds(os.getpid()) - before < 2
+    trace.reader.close()
+
+
+def test_only_the_trace_that_a_process_itself_has_open_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "inspect_ai" / "traces"
+    folder.mkdir(parents=True)
+    path = folder / f"trace-{os.getpid()}.log"
+    path.write_text("x")
+    assert open_trace(os.getpid()) is None
+    with path.open("a"):
+        path.unlink()  # as Inspect does once there are ten newer ones
+        fd = open_trace(os.getpid())
+        assert fd is not None
+        assert os.read(fd, 10) == b"x"
+        os.close(fd)
+    os.mkfifo(path)
+    fifo = os.open(path, os.O_RDWR)
+    assert open_trace(os.getpid()) is None
+    os.close(fifo)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ((*EXEC, "sleep", "1000"), ("docker exec", "sleep 1000", PROJECT)),
+        ((*EXEC, "timeout", "-k", "5s", "60s", "make"), ("docker exec", "make", PROJECT)),
+        ((*EXEC, "bash", "--login", "-c", "ls"), ("docker exec", "bash --login -c ...", PROJECT)),
+        ((*EXEC, "a b", "c"), ("docker exec", "", PROJECT)),
+        ((*COMPOSE, "up", "--detach"), ("docker compose up", "", PROJECT)),
+        (("docker", "compose", "version"), ("docker compose version", "", "")),
+        (("docker", "compose", "-p", "web", "up"), ("docker compose up", "", "")),
+        (("docker", "inspect", "x"), ("subprocess", "docker inspect x", "")),
+        (("python3", "-c", "print"), ("subprocess", "python3 -c ...", "")),
+        (("echo", "docker", "compose", "-p"), ("subprocess", "echo docker compose -p", "")),
+        (("env", "KEY=1", "run"), ("subprocess", "env ...", "")),
+        (("curl", "--token", "sk-1234567890"), ("subprocess", "curl --token ***", "")),
+        (("run", "\x1b[31m"), ("subprocess", "run ...", "")),
+        (("x" * 100,), ("subprocess", "", "")),
+        ((), ("subprocess", "", "")),
+    ],
+)  # fmt: skip
+def test_a_command_is_told_by_its_first_plain_words(
+    command: tuple[str, ...], told: tuple[str, str, str]
+) -> None:
+    assert described(shlex.join(command)) == told
+
+
+@pytest.mark.parametrize(
+    "odd", ["'no end", "a\\ b", '"x', "$(x)", "docker compose '" + "x" * 10**6]
+)
+def test_an_odd_command_is_told_without_words(odd: str) -> None:
+    assert described(odd)[1] == ""
