@@ -151,6 +151,14 @@ class EventStore(Protocol):
         """
         ...
 
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        ...
+
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's kept points, oldest first.
 

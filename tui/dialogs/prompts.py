@@ -16,6 +16,7 @@ from core.views.question_lines import question_lines, question_title
 from tui.dialogs.dialog import Dialog, text_line
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
+_GIVE_UP: list[BindingType] = [*_STAY, Binding("ctrl+c", "give_up", show=False, priority=True)]
 
 
 class LeaveDialog(Dialog[bool]):
@@ -49,7 +50,7 @@ class QuestionDialog(Dialog[str | None]):
     The result is None when the operator gave up.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
     def __init__(self, question: Question) -> None:
         super().__init__(
@@ -78,7 +79,7 @@ class TypedNameDialog(Dialog[bool]):
         typed: The name to type.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
     def __init__(
         self,
