@@ -17,7 +17,7 @@ Attack = Callable[[asyncssh.SSHServerConnection], Awaitable[object]]
 
 
 async def _forwarded(connection: asyncssh.SSHServerConnection) -> object:
-    return await connection.open_connection("127.0.0.1", 22)
+    return await connection.create_connection(asyncssh.SSHTCPSession, "127.0.0.1", 22)
 
 
 async def _agent(connection: asyncssh.SSHServerConnection) -> object:
@@ -29,7 +29,7 @@ async def _x11(connection: asyncssh.SSHServerConnection) -> object:
 
 
 async def _unix(connection: asyncssh.SSHServerConnection) -> object:
-    return await connection.open_unix_connection("/run/x.sock")
+    return await connection.create_unix_connection(asyncssh.SSHUNIXSession, "/run/x.sock")
 
 
 CHANNELS: dict[str, Attack] = {

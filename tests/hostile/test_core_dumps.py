@@ -13,11 +13,6 @@ from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
 
-def _status(pid: int) -> dict[str, str]:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return dict(line.split(":", 1) for line in lines)
-
-
 @pytest.mark.parametrize(
     ("module", "functions", "is_limited"),
     [

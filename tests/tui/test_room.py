@@ -6,6 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from core.ids import MachineName, SampleKey, TaskKey
+from core.model.question import Question, machine_question
+from core.text import Shown
 from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
