@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 
@@ -17,7 +18,8 @@ Attack = Callable[[asyncssh.SSHServerConnection], Awaitable[object]]
 
 
 async def _forwarded(connection: asyncssh.SSHServerConnection) -> object:
-    return await connection.create_connection(asyncssh.SSHTCPSession, "127.0.0.1", 22)
+    opened: Any = await connection.create_connection(asyncssh.SSHTCPSession, "127.0.0.1", 22)
+    return opened
 
 
 async def _agent(connection: asyncssh.SSHServerConnection) -> object:
@@ -29,7 +31,8 @@ async def _x11(connection: asyncssh.SSHServerConnection) -> object:
 
 
 async def _unix(connection: asyncssh.SSHServerConnection) -> object:
-    return await connection.create_unix_connection(asyncssh.SSHUNIXSession, "/run/x.sock")
+    opened: Any = await connection.create_unix_connection(asyncssh.SSHUNIXSession, "/run/x.sock")
+    return opened
 
 
 CHANNELS: dict[str, Attack] = {

@@ -1,7 +1,5 @@
 """No core dumps of programs that hold secrets: a dump would keep them on a disk."""
 
-from ssh.shipped.common.children import LIBC
-
 try:
     import resource
 except ImportError:  # pragma: no cover - every machine we know has it
@@ -25,5 +23,9 @@ def be_undumpable():
 
     No other process of this account can read its memory from then on.
     """
-    if LIBC is not None:
-        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        pass  # no Linux, or a Python without libffi
