@@ -24,7 +24,7 @@ def be_undumpable():
     No other process of this account can read its memory from then on.
     """
     try:
-        import ctypes
+        import ctypes  # noqa: PLC0415 - a program may do without it
 
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     except (ImportError, OSError, AttributeError):
