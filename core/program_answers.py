@@ -1,9 +1,10 @@
 """Answers of programs on machines, found among everything else that was printed there.
 
-A program of evalroom prints each answer as one line, `evalroom-answer SIZE JSON evalroom-end`:
-greetings, warnings and escape codes around it do not count, and an answer that was cut off is not
-an answer. `ssh/shipped/common/answers.py` writes the line. Programs of others, such as Inspect,
-print no marks; their answers are known by their shape.
+A program of evalroom prints each answer as one line, `evalroom-answer NONCE SIZE JSON
+evalroom-end`, with the nonce of the request. Greetings, warnings and escape codes around it do not
+count, nor does a text that looks like an answer; an answer that was cut off is not an answer.
+`ssh/shipped/common/answers.py` writes the line. Programs of others, such as Inspect, print no
+marks; their answers are known by their shape.
 """
 
 import json
@@ -15,8 +16,7 @@ from core.format import size
 
 START_MARK = b"evalroom-answer "
 END_MARK = b" evalroom-end"
-_MAX_HEAD_BYTES = len(START_MARK) + 16
-_HEAD = re.compile(re.escape(START_MARK) + rb"([0-9]{1,12}) ")
+_MAX_SIZE_CHARS = 16
 _MAX_OBJECTS = 2_000
 """How many places of a text are tried for an object."""
 _DECODER = json.JSONDecoder(strict=False)
@@ -27,9 +27,13 @@ class AnswerReader:
 
     Args:
         max_bytes: The largest answer that is read.
+        nonce: The nonce of the request.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, *, nonce: str) -> None:
+        start = START_MARK + nonce.encode() + b" "
+        self._head = re.compile(re.escape(start) + rb"([0-9]{1,12}) ")
+        self._max_head_bytes = len(start) + _MAX_SIZE_CHARS
         self._max_bytes = max_bytes
         self._output = bytearray()
 
@@ -40,7 +44,7 @@ class AnswerReader:
             AnswerMalformed: The answer is larger than `max_bytes`.
         """
         self._output += data
-        while head := _HEAD.search(self._output):
+        while head := self._head.search(self._output):
             length = int(head[1])
             if length > self._max_bytes:
                 raise AnswerMalformed(f"an answer larger than {size(self._max_bytes)}")
@@ -52,7 +56,7 @@ class AnswerReader:
                 del self._output[: head.start()]
                 return None
             del self._output[:line_end]
-        del self._output[:-_MAX_HEAD_BYTES]
+        del self._output[: -self._max_head_bytes]
         return None
 
 

@@ -8,6 +8,7 @@ for its answer. Nothing is passed as an argument: other users could read it with
 import asyncio
 import contextlib
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,7 +21,7 @@ from core.program_answers import AnswerReader
 from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
-from ssh.shipped_program import shipped_program
+from ssh.shipped_program import sent_program
 
 MAX_JOBS_PER_LINK = 2
 """Most jobs at once on one link: sshd limits channels (MaxSessions), and the probe uses one."""
@@ -31,7 +32,7 @@ JOB_MARKER = "evalroom-job"
 
 def job_source(job: Job) -> bytes:
     """Return the source of a job's program, as it is sent to the machine."""
-    return shipped_program(job.program)
+    return sent_program(job.program)
 
 
 async def do_job(
@@ -106,8 +107,10 @@ async def _run_job(
             errors=errors,
         )
         running.is_sent = True
-        await program.write(_request_line(job))
-        answer = await _read_answer(machine, program, job, first_bytes, errors)
+        nonce = secrets.token_hex(16)
+        await program.write(_request_line(job, nonce))
+        reader = AnswerReader(MAX_ANSWER_BYTES, nonce=nonce)
+        answer = await _read_answer(machine, running, job, reader, first_bytes)
     finally:
         reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -115,17 +118,23 @@ async def _run_job(
     return _decoded(machine, job, answer)
 
 
-def _request_line(job: Job) -> bytes:
+def _request_line(job: Job, nonce: str) -> bytes:
     request = {"verb": job.verb, "given": _plain(job.given), "secrets": _plain(job.secrets)}
+    request["nonce"] = nonce
     if job.body:
         request["body"] = len(job.body)
     return json.dumps(request).encode() + b"\n" + job.body
 
 
 async def _read_answer(
-    machine: MachineName, program: Program, job: Job, first_bytes: bytes, errors: ErrorTail
+    machine: MachineName,
+    running: _RunningJob,
+    job: Job,
+    reader: AnswerReader,
+    data: bytes,
 ) -> bytes:
-    reader, data = AnswerReader(MAX_ANSWER_BYTES), first_bytes
+    program, errors = running.program, running.errors
+    assert program is not None  # noqa: S101 - it was started
     try:
         while (answer := reader.feed(data)) is None:
             data = await program.read()

@@ -31,6 +31,7 @@ from core.ids import MachineName
 from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Received, Reply, SignIn
+from core.read_only import frame_reads
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
 from ssh.links.link import Link, LinkFactory
@@ -149,10 +150,14 @@ class LinkSupervisor:
 
     def send(self, frame: Frame) -> bool:
         """See `core.ports.MachineConnection.send`."""
+        if self._options.read_only and not frame_reads(frame.kind):
+            return False
         return self._session is not None and self._session.send(frame)
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """See `core.ports.MachineConnection.request`."""
+        if self._options.read_only and not frame_reads(frame.kind):
+            raise RequestFailed(f"not sent: {self._machine} is read-only")
         if self._session is None or not self._session.is_up:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         return await self._session.request(frame, deadline=deadline)

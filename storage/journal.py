@@ -6,6 +6,7 @@ its limit, the oldest rows are deleted: events and progress first, then orders w
 """
 
 import asyncio
+import json
 import math
 import secrets
 import sqlite3
@@ -32,6 +33,18 @@ _HOUR_S, _DAY_S, _WEEK_S = 3_600.0, 86_400.0, 604_800.0
 _THINNING_BANDS = ((_HOUR_S, _DAY_S, 60), (_DAY_S, _WEEK_S, 600), (_WEEK_S, math.inf, 3_600))
 """(minimum age, maximum age, bucket), all in seconds: one point per bucket is kept."""
 
+_KEEP_FINDING = """
+INSERT INTO finding (id, at, body) VALUES (?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
+WHERE json_extract(finding.body, '$.acknowledged_at') IS NULL
+   OR json_extract(excluded.body, '$.acknowledged_at') IS NOT NULL
+   OR json_extract(excluded.body, '$.opened_at')
+      > json_extract(finding.body, '$.acknowledged_at')
+"""
+_ACKNOWLEDGED = """
+SELECT id FROM finding WHERE id IN (SELECT value FROM json_each(?))
+AND json_extract(body, '$.acknowledged_at') IS NOT NULL
+"""
 _UNCHANGED_EVERY_S = 60.0
 _MAX_INTEGER = 2**63 - 1
 _MAX_ROUNDS = 30
@@ -89,15 +102,23 @@ class Journal:
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         """Store findings that opened, changed or closed.
 
+        A finding that was acknowledged elsewhere stays so, unless it opened again since.
+
         Raises:
             StorageError: They could not be written.
         """
         rows = [(column_text(each.id), last_change(each), finding_body(each)) for each in findings]
-        await self._database.write(
-            lambda connection: connection.executemany(
-                "INSERT OR REPLACE INTO finding (id, at, body) VALUES (?, ?, ?)", rows
-            )
-        )
+        await self._database.write(lambda connection: connection.executemany(_KEEP_FINDING, rows))
+
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        names = {column_text(each): each for each in findings}
+        rows = await self._database.read(_ACKNOWLEDGED, (json.dumps(list(names)),))
+        return [names[row["id"]] for row in rows]
 
     async def past(self, since: float) -> Past:
         """Return what the history knows since then, Unix seconds.

@@ -9,7 +9,7 @@ from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.findings import AcknowledgeCommand, FindingsCommand
 from cli.render.fleet_json import Json, plain_json
-from cli.render.plain import aligned, print_json, print_lines
+from cli.render.plain import aligned, print_json, print_lines, print_note
 from cli.wiring.config import config_of
 from cli.wiring.history import history_of
 from core import format as fmt
@@ -34,9 +34,8 @@ def findings(command: FindingsCommand, options: GlobalOptions) -> int:
     Raises:
         StorageError: The history can't be read.
     """
-    del options
     now = time.time()
-    past = _past(now)
+    past = _past(now, options)
     found = [each for each in _newest_first(past) if command.closed or each.closed_at is None]
     if command.as_json:
         print_json({"as_of": now, "findings": [_row(each) for each in found]})
@@ -56,7 +55,7 @@ def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
         StorageError: The history can't be read or written.
     """
     now = time.time()
-    waiting = [each for each in _newest_first(_past(now)) if each.waits]
+    waiting = [each for each in _newest_first(_past(now, options)) if each.waits]
     chosen = waiting if command.everything else _chosen(command.ids, waiting)
     done = [acknowledged(each, now) for each in chosen]
     run_loop(_store(done, options))
@@ -75,8 +74,15 @@ async def _store(findings: Sequence[Finding], options: GlobalOptions) -> int:
     return 0
 
 
-def _past(now: float) -> Past:
-    return past_readonly(paths().database, now - _SINCE_S)
+def _past(now: float, options: GlobalOptions) -> Past:
+    """Return the history without the findings of machines that the config no longer names."""
+    past = past_readonly(paths().database, now - _SINCE_S)
+    named = {machine.name for machine in config_of(options).machines}
+    found = [each for each in past.findings if each.machine is None or each.machine in named]
+    if left_out := len(past.findings) - len(found):
+        what = fmt.plural(left_out, "finding is", "findings are")
+        print_note(f"{what} left out: the config no longer names their machines")
+    return replace(past, findings=tuple(found))
 
 
 def _newest_first(past: Past) -> list[Finding]:
@@ -111,9 +117,9 @@ def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
         fits = [each for each in waiting if typed and _short(each).startswith(typed)]
         if len(fits) != 1:
             what = (
-                "several findings have ids that begin"
+                "the IDs of several findings begin"
                 if fits
-                else "no waiting finding has an id that begins"
+                else "no finding that waits for you has an ID that begins"
             )
             raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
         found[fits[0].id] = fits[0]

@@ -10,7 +10,13 @@ from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.error_group_lines import error_group_line
 from core.views.pages.moments import moment
-from core.views.pages.run_page import error_group_lines, why_command
+from core.views.pages.run_page import (
+    error_group_lines,
+    inspect_command,
+    recovery_commands,
+    secrets_note,
+    why_command,
+)
 from core.views.tables.runs import log_folder
 
 
@@ -112,7 +118,8 @@ def run_lines(run: Run) -> Iterator[str]:
         ("host", run.host),
         ("left over", run.leftover),
         ("attach", " ".join(run.attach)),
-        ("command", run.command_line),
+        ("command", inspect_command(run)),
+        ("", secrets_note(run)),
     ):
         if text:
             yield f"    {label:<9} {shown(text, 20_000)}"
@@ -131,6 +138,8 @@ def why_lines(run: Run) -> Iterator[str]:
         command = why_command(run, log)
         if command:
             yield f"    {'more':<9} {shown(command, 20_000)}"
+    for command in recovery_commands(run):
+        yield f"    {'recover':<9} {shown(command, 20_000)}"
     if run.state is RunState.ERROR and not run.logs and run.started_at is not None:
         yield f"    see its output: evalroom output {run.id}"
 

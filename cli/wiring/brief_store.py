@@ -15,7 +15,7 @@ class BriefStore:
     """Stores all but findings that close by themselves and are still open.
 
     The command ends before they do, and knows no earlier ones: each of its runs would leave one
-    more that nothing closes. A room or a watch finds them anew.
+    more that nothing closes. A room or a watch finds them again.
     """
 
     store: EventStore
@@ -33,6 +33,10 @@ class BriefStore:
         kept = [each for each in findings if each.closed_at is not None or each.is_kept]
         if kept:
             await self.store.keep_findings(kept)
+
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        """Return the acknowledged ones of these findings, as `EventStore.acknowledged`."""
+        return await self.store.acknowledged(findings)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's kept points, as `EventStore.progress`."""

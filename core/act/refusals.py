@@ -15,6 +15,7 @@ from core.model.action import Action, Offer, Verb
 from core.model.feature import Feature
 from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
+from core.read_only import action_reads
 from core.text import shown
 
 INTERRUPT_INTERVAL_S = 120.0
@@ -49,7 +50,7 @@ def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     machine = fleet.machines.get(key.machine)
     if machine is None:
         return Refusal("refused", f"evalroom knows no machine {shown(key.machine)}")
-    if machine.read_only:
+    if machine.read_only and not action_reads(offer.name):
         return Refusal("refused", read_only_reason([machine.name]))
     if not machine.link.is_alive:
         return Refusal(
@@ -91,11 +92,11 @@ def read_only_reason(names: Iterable[str]) -> str:
 def _no_channel(process: Process) -> Refusal | None:
     match process.state:
         case ProcessState.HEADLESS if process.is_cut_off:
-            why = "the file of its control socket was removed, so nothing can reach the process"
+            why = "the file of its control socket was removed; the process accepts only signals"
         case ProcessState.HEADLESS:
-            why = "the control server does not answer; the process accepts only signals"
+            why = "its control server is down; the process accepts only signals"
         case ProcessState.OPTED_OUT:
-            why = "the process was started without a control server; it accepts only signals"
+            why = "it was started without a control server; the process accepts only signals"
         case _:
             return None
     return Refusal("unreachable", why)

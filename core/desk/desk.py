@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.config.model import WatchConfig
+from core.desk.acknowledgements import follow_acknowledgements
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
-from core.desk.past import NOTHING, Past, past_events, with_past
+from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
@@ -131,7 +132,7 @@ class Desk(MachineRequests):
                 if key.machine == name and not process.is_gone
             )
         if self._writer is not None:
-            self._writer.begin_with(fleet)
+            self._writer.begin_with(fleet, leftover_findings(fleet, past))
 
     # For the screens (core.ports.Room)
 
@@ -230,6 +231,11 @@ class Desk(MachineRequests):
                 tasks.create_task(self._tick(), name="ticks")
                 if self._writer is not None:
                     tasks.create_task(self._writer.run(), name="event writer")
+                if self._store is not None:
+                    acknowledgements = follow_acknowledgements(
+                        self._store, lambda: self.fleet, self._clock.now, self.post
+                    )
+                    tasks.create_task(acknowledgements, name="acknowledgements")
                 await self._loop()
         finally:
             if self._writer is not None:
@@ -355,13 +361,11 @@ class Desk(MachineRequests):
     def _report_storage(self, reason: str | None) -> None:
         """Open the finding that events are not stored, and why; None: close it."""
         at = self._clock.now()
-        finding = (
-            storage_works(self.fleet, at)
-            if reason is None
-            else storage_failed(self.fleet, reason, at)
-        )
-        if finding is not None:
-            self._open_finding(finding)
+        if reason is None:
+            found = storage_works(self.fleet, at)
+        else:
+            found = (storage_failed(self.fleet, reason, at),)
+        self._publisher.change(with_findings(self.fleet, found))
 
     def _open_finding(self, finding: Finding) -> None:
         self._publisher.change(with_findings(self.fleet, (finding,)))

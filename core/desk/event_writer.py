@@ -1,7 +1,7 @@
 """Writes events and progress to the store in batches, beside the desk's loop."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.errors import StorageError
 from core.events import Event, SamplesSeen, TasksSeen
@@ -54,9 +54,12 @@ class EventWriter:
         self.take_findings(fleet)
         self._has_queued.set()
 
-    def begin_with(self, fleet: Fleet) -> None:
-        """Note that the store already has the findings of this fleet."""
+    def begin_with(self, fleet: Fleet, closed: Sequence[Finding] = ()) -> None:
+        """Note that the store already has the findings of this fleet, and queue those closed."""
         self._last_findings = fleet.findings
+        self._findings.update({finding.id: finding for finding in closed})
+        if closed:
+            self._has_queued.set()
 
     def take_findings(self, fleet: Fleet) -> None:
         """Queue the findings that are not those of the last call; returns at once."""

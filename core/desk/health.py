@@ -25,10 +25,13 @@ def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
     )
 
 
-def storage_works(fleet: Fleet, at: float) -> Finding | None:
-    """Return the open finding closed, since events are stored again; None: it is not open."""
-    last = open_finding(fleet, _STORAGE)
-    return None if last is None else closed(last, at)
+def storage_works(fleet: Fleet, at: float) -> tuple[Finding, ...]:
+    """Return the open findings closed, since events are stored again."""
+    return tuple(
+        closed(finding, at)
+        for finding in fleet.findings
+        if finding.closed_at is None and finding.id.startswith(_STORAGE)
+    )
 
 
 def recording_stopped(reason: str, at: float) -> Finding:

@@ -18,7 +18,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey
-from core.judge.finding_list import with_findings
+from core.judge.finding_list import closed, with_findings
 from core.model.finding import Finding
 from core.model.task import TaskRow
 
@@ -83,6 +83,22 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
         fleet = fold(fleet, event)
     findings = [each for each in past.findings if _belongs(fleet, each)]
     return replace(with_findings(fleet, findings), at=max(at, fleet.at))
+
+
+def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
+    """Return the open findings that did not come back, closed: their room ended with them open.
+
+    Those of machines that the fleet does not name, and those that wait for the operator, stay.
+    """
+    restored = {finding.id for finding in fleet.findings}
+    return tuple(
+        closed(finding, fleet.at)
+        for finding in past.findings
+        if finding.closed_at is None
+        and not finding.waits
+        and finding.id not in restored
+        and (finding.machine is None or finding.machine in fleet.machines)
+    )
 
 
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from core.ids import MachineName
+from core.read_only import job_reads
 
 JobProgram = Literal["launcher", "survey", "fetch"]
 """A program of `ssh/shipped`: starts and finds runs; reads facts; brings files and packages."""
@@ -24,8 +25,6 @@ class Job:
         program: The program that does it.
         verb: The operation of that program.
         given: Its arguments, in JSON's types.
-        changes: Whether it may change something on the machine. If so, it is never sent to a
-            read-only machine.
         secrets: Values of secrets by name; they travel on its standard input only.
         body: Bytes that follow the request; empty for a program that takes none.
     """
@@ -33,9 +32,13 @@ class Job:
     program: JobProgram
     verb: str
     given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    changes: bool = True
     secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     body: bytes = field(default=b"", repr=False)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something on the machine: then no read-only machine gets it."""
+        return not job_reads(self.program, self.verb)
 
 
 class Worker(Protocol):

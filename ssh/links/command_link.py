@@ -90,20 +90,23 @@ class ChildProgram:
         """See `ssh.links.link.Program.close`."""
         with contextlib.suppress(OSError, RuntimeError):
             self._in.close()
+        try:
+            await self._end()
+        finally:
+            # A grandchild may hold the pipes open, or evalroom ends: close our ends anyway.
+            transport = getattr(self._child, "_transport", None)
+            if isinstance(transport, asyncio.SubprocessTransport):
+                transport.close()
+
+    async def _end(self) -> None:
         for signal_number in (None, signal.SIGTERM, signal.SIGKILL):
             if self._child.returncode is None and signal_number is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._child.pid, signal_number)
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_TIMEOUT_S):
                     await self._child.wait()
-            except TimeoutError:
-                continue
-            break
-        # A grandchild may hold the pipes open; close our ends anyway.
-        transport = getattr(self._child, "_transport", None)
-        if isinstance(transport, asyncio.SubprocessTransport):
-            transport.close()
+                    return
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
@@ -169,7 +172,9 @@ class CommandLink:
                 f"check `command` of {self._machine} in the config",
             ) from error
         except OSError as error:
-            raise LinkLost(self._machine, f"can't start {self._command[0]}: {error}") from error
+            raise LinkLost(
+                self._machine, f"can't start {self._command[0]}: {error.strerror}"
+            ) from error
         program = ChildProgram(self._machine, child)
         self._programs.append(program)
         return program

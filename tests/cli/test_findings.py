@@ -55,6 +55,22 @@ def test_a_finding_that_waits_is_listed_however_old_until_it_is_acknowledged(hom
     assert all(row["acknowledged_at"] for row in listed if row["id"] in {"one", "two"})
 
 
+def test_findings_of_a_machine_that_left_the_config_are_left_out_and_counted(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    path = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
+
+    async def keep() -> None:
+        away = replace(finding("away", is_kept=True), machine=MachineName("sold"))
+        async with Database.at(path) as database:
+            journal = Journal(database, limit_mib=64, clock=SetClock())
+            await journal.keep_findings([away, finding("one", is_kept=True)])
+
+    asyncio.run(keep())
+    ran = home.run("findings", "--json")
+    assert [row["id"] for row in ran.json["findings"]] == ["one"]
+    assert "1 finding is left out: the config no longer names" in ran.err
+
+
 async def store_of_tasks(home: Home) -> None:
     """Store that two tasks of a process ended with an error."""
     path = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"

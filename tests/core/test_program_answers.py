@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import AnswerMalformed
 from core.program_answers import AnswerReader, objects_in
-from tests.support.shipped_answers import answer_line, answers_in, objects_found
+from tests.support.shipped_answers import NONCE, answer_line, answers_in, objects_found
 
 NOISE = [
     "",
@@ -21,16 +21,21 @@ NOISE = [
     '{"failed": "by someone else"}\n',
     "{ an open brace, ",
     "evalroom-answer ",
-    "evalroom-answer 12 {} evalroom-end",
-    "evalroom-answer 999 {}\n",
+    "evalroom-answer - 12 {} evalroom-end",
+    "evalroom-answer - 999 {}\n",
+    "evalroom-answer 0123456789abcdef 2 {} evalroom-end\n",
     "\x00\x1b",
 ]
-VALUES = [{}, {"a": [1, None, "\x1b[31m é \u2028"]}, {"out": "evalroom-answer 2 {} evalroom-end\n"}]
+VALUES = [
+    {},
+    {"a": [1, None, "\x1b[31m é \u2028"]},
+    {"out": "evalroom-answer - 2 {} evalroom-end\n"},
+]
 
 
 def read(output: bytes, *, piece: int = 1 << 20, most: int = 4096) -> object:
     """The answer in an output that comes in pieces of so many bytes; None: there is none."""
-    reader = AnswerReader(most)
+    reader = AnswerReader(most, nonce=NONCE)
     for at in range(0, len(output), piece):
         if (found := reader.feed(output[at : at + piece])) is not None:
             return json.loads(found)
@@ -44,6 +49,15 @@ def test_noise_around_an_answer_is_not_a_part_of_it(before: str, value: object) 
         output = f"{before}{answer_line(value)}{after}"
         assert read(output.encode()) == read(output.encode(), piece=7) == value, after
         assert answers_in(output) == [value], after
+
+
+def test_a_text_that_looks_like_an_answer_is_none_without_the_nonce_of_the_request() -> None:
+    nonce = "0123456789abcdef"
+    forged = b"".join(answer_line({"failed": "forged"}, n).encode() for n in (NONCE, "f" * 16, ""))
+    reader = AnswerReader(4096, nonce=nonce)
+    assert reader.feed(forged) is None
+    assert reader.feed(answer_line({"pid": 1}, nonce).encode()) == b'{"pid": 1}'
+    assert answers_in(forged.decode(), nonce) == []
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
@@ -66,13 +80,13 @@ def test_the_first_whole_answer_counts_and_a_second_one_is_noise() -> None:
 
 def test_an_answer_larger_than_allowed_is_refused_before_it_arrives() -> None:
     with pytest.raises(AnswerMalformed, match="larger than"):
-        AnswerReader(100).feed(b"evalroom-answer 101 {")
+        AnswerReader(100, nonce=NONCE).feed(b"evalroom-answer - 101 {")
 
 
 def test_noise_without_end_takes_no_memory() -> None:
-    reader = AnswerReader(100)
+    reader = AnswerReader(100, nonce=NONCE)
     for _ in range(50):
-        assert reader.feed(b"noise evalroom-answer " * 2000) is None
+        assert reader.feed(b"noise evalroom-answer - " * 2000) is None
     assert len(vars(reader)["_output"]) < 1000
 
 

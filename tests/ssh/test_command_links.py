@@ -157,7 +157,7 @@ async def test_a_python_without_its_whole_library_is_reported_with_what_to_insta
         assert "lacks a part of its standard library: json" in (refused.reason or "")
         assert "python3-minimal" in (refused.advice or "")
     link = CommandLink(machine.name, machine.command)
-    job = Job(program="survey", verb="survey", changes=False)
+    job = Job(program="survey", verb="survey")
     with pytest.raises(RequestFailed, match="lacks a part of its standard library: json") as caught:
         await do_job(machine.name, link, job, python=str(python), deadline=20)
     assert "python3-minimal" in caught.value.advice

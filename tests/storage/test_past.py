@@ -51,6 +51,24 @@ async def test_the_past_holds_events_and_the_newest_state_of_findings(tmp_path: 
     assert past.since == 15
 
 
+async def test_an_acknowledgement_is_found_and_a_room_that_does_not_know_it_keeps_it(
+    tmp_path: Path,
+) -> None:
+    waiting = replace(FINDING, is_kept=True)
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([waiting, replace(waiting, id="other")])
+        assert list(await journal.acknowledged(["end:1", "other", "none"])) == []
+        done = replace(waiting, closed_at=50, acknowledged_at=50)
+        await journal.keep_findings([done])
+        assert list(await journal.acknowledged(["end:1", "other", "none"])) == ["end:1"]
+        await journal.keep_findings([replace(waiting, text="changed", changed_at=60)])
+        assert done in (await journal.past(0)).findings
+        again = replace(waiting, opened_at=70)
+        await journal.keep_findings([again])
+        assert again in (await journal.past(0)).findings
+
+
 async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "data" / "history.sqlite3"
     async with Database.at(path) as database:

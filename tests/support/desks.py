@@ -77,6 +77,7 @@ class FakeEventStore:
         self.points: list[tuple[TaskKey, ProgressPoint]] = []
         self.findings: list[Finding] = []
         self.fails = False
+        self.acknowledged_elsewhere: set[str] = set()
 
     async def keep(self, events: Sequence[Event]) -> None:
         if self.fails:
@@ -88,6 +89,9 @@ class FakeEventStore:
 
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         self.findings += findings
+
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        return [each for each in findings if each in self.acknowledged_elsewhere]
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         return [

@@ -21,7 +21,7 @@ BUSY = re.compile("warning (load|memory|network):")
 
 async def survey_answer(login: Login, **given: Any) -> Mapping[str, Any]:
     """Return the answer of a survey that is asked for this alone."""
-    job = Job(program="survey", verb="survey", given=given, changes=False)
+    job = Job(program="survey", verb="survey", given=given)
     return await login.worker().work(HERE.name, job, deadline=50)
 
 

@@ -6,16 +6,25 @@ from typing import Any
 
 from ssh.shipped.common import answers
 
+NONCE: str = answers.NO_NONCE
+"""The nonce of a request without one."""
 
-def answer_line(value: object) -> str:
+
+def answer_line(value: object, nonce: str = NONCE) -> str:
     """The line with which a shipped program answers."""
-    line: str = answers.answer_line(value)
+    line: str = answers.answer_line(value, nonce)
     return line
 
 
-def answers_in(text: str) -> list[Any]:
+def prints_answer(value: object) -> str:
+    """The shell words with which a stand-in for a script answers: the nonce is in a variable."""
+    before, after = answer_line(value, "NONCE").split("NONCE", 1)
+    return f"printf '%s%s%s' '{before}' \"${answers.NONCE_VARIABLE}\" '{after}'"
+
+
+def answers_in(text: str, nonce: str = NONCE) -> list[Any]:
     """The answers that a shipped program finds in the output of a script."""
-    found: list[Any] = answers.answers_in(text)
+    found: list[Any] = answers.answers_in(text, nonce)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.fetching import LocalWorker
 from tests.support.processes import with_words
-from tests.support.shipped_answers import answer_line
+from tests.support.shipped_answers import prints_answer
 from tests.support.surveys import of
 
 
@@ -49,7 +49,7 @@ class Login:
             "packages": {},
             "imported": True,
         }
-        return self.tool("python-well", f"printf %s '{answer_line(facts)}'")
+        return self.tool("python-well", prints_answer(facts))
 
     def quick(self, task: str = "evalroom/smoke") -> str:
         """The text of a spec that this interpreter runs."""

@@ -76,7 +76,9 @@ def opening(
     if not tmux:
         return TerminalOpening(words=words, is_lent=True, note=leave)
     local = is_here(machine)
-    same_server = switch_command(tuple(program), tmux) if local else None
+    # Within one server, the client would keep its right to type.
+    can_switch = local and not machine.read_only
+    same_server = switch_command(tuple(program), tmux) if can_switch else None
     if same_server is not None:
         return TerminalOpening(words=same_server, is_lent=False, note="C-b L returns to evalroom")
     # tmux refuses to start inside tmux; TMUX_TMPDIR leads to the sockets of the outer one.

@@ -10,6 +10,7 @@ from core import format as fmt
 from core.act.target_expansion import ActionPlace
 from core.errors import EvalroomError
 from core.fleet import Fleet
+from core.launch.engines.tmux_sessions import display_command
 from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
@@ -22,6 +23,7 @@ from core.views.pages.run_page import (
     run_page,
 )
 from core.views.tables.runs import runs_table, way_to_tasks
+from tui.dialogs.foreign_command import copy_foreign
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -245,14 +247,20 @@ class RunsScreen(PanesScreen):
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
-        self.ui.copy(text, what)
-        if not run.is_ours:
-            self.ui.say("Someone else wrote this command. Read it before you run it.", "warning")
+        if self.ui.room.is_replay:
+            copy_foreign(self.ui, text, what, "Whoever made this recording")
+        elif run.is_ours:
+            self.ui.copy(text, what)
+        else:
+            copy_foreign(self.ui, text, what, shown(run.operator or "Somebody", 60))
 
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""
         run = self.run_here
-        if run is None or not run.attach:
+        machine = self.ui.room.fleet.machines.get(run.machine) if run is not None else None
+        is_viewed = machine is not None and machine.read_only
+        words = display_command(run.attach, read_only=is_viewed) if run is not None else ()
+        if run is None or not words:
             self.ui.say(
                 "This run has no terminal to attach to: only the tmux engine provides one.",
                 "warning",
@@ -260,7 +268,7 @@ class RunsScreen(PanesScreen):
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)
         else:
-            line = " ".join(plain_word(word) for word in run.attach)
+            line = " ".join(plain_word(word) for word in words)
             self.ui.copy(shown(line), "command")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from core import format as fmt
+from core.act.refusals import read_only_reason
 from core.ctl.acp import can_be_steered, steering_line, steering_words
 from core.ctl.event_cursor import EventFollower
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
@@ -112,11 +113,21 @@ class SampleScreen(PollingScreen):
             return None
         return (process, task.row.task) if can_be_steered(process) else None
 
+    def _is_read_only(self) -> bool:
+        """Say why nothing is steered on a read-only machine; False: its machine is not."""
+        machine = self.ui.room.fleet.machines.get(self.key.task.machine)
+        if machine is None or not machine.read_only:
+            return False
+        self.ui.say(read_only_reason([machine.name]), "warning")
+        return True
+
     def action_steer(self) -> None:
         """Open Inspect's client on this sample."""
         steered = self._steered()
         if steered is None:
             self.ui.say(_NOT_STEERED, "warning")
+        elif self._is_read_only():
+            return
         elif self.controllers.terminals is None:
             self.action_copy_steer()
         else:
@@ -129,7 +140,7 @@ class SampleScreen(PollingScreen):
         steered = self._steered()
         if steered is None:
             self.ui.say(_NOT_STEERED, "warning")
-        else:
+        elif not self._is_read_only():
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
             self.ui.copy(line, "command")
 

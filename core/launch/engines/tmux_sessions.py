@@ -1,6 +1,7 @@
 """The sessions of evalroom's own tmux server: names, commands, and the parsed list."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 TMUX_COMMAND = ("tmux", "-u", "-L", "evalroom")
@@ -68,6 +69,31 @@ def is_session_name(name: str) -> bool:
 def attach_command(name: str) -> tuple[str, ...]:
     """Return the command that shows a session in a terminal of its machine."""
     return (*TMUX_COMMAND, "attach-session", "-t", f"={name}")
+
+
+def viewing_command(attach: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the command that shows what `attach_command` shows, and passes no key to the program.
+
+    Returns:
+        None: the words are not those of `attach_command`.
+    """
+    *tmux, verb, flag, target = attach if len(attach) > 2 else ("", "", "")  # noqa: PLR2004
+    if tuple(tmux) != TMUX_COMMAND or (verb, flag) != ("attach-session", "-t"):
+        return None
+    return (*TMUX_COMMAND, "attach-session", "-r", "-t", target)
+
+
+def display_command(attach: tuple[str, ...], *, read_only: bool) -> tuple[str, ...]:
+    """Return the command that shows a run's display; on a read-only machine it takes no input.
+
+    Args:
+        attach: The run's attach command; empty: it has none.
+        read_only: Whether the machine is read-only.
+
+    Returns:
+        Empty: there is no such command.
+    """
+    return (viewing_command(attach) or ()) if read_only else attach
 
 
 def screen_command(name: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from core.launch.preflight.check_text import error_of, listed, size
 from core.launch.preflight.checks import Check, passed, stop, warning
 from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.gpu_reservations import (
+    MAKE_SHARED_FOLDER,
     OWN_FOLDER,
     SHARED_FOLDER,
     Reservation,
@@ -17,6 +18,7 @@ from core.launch.preflight.gpu_reservations import (
 )
 from core.launch.preflight.survey_facts import SurveyFacts, SurveyPart
 from core.model.machine import Gpu, ToolState
+from core.text import shown
 
 _SUSPICIOUS_BYTES = 1024**3
 """A GPU without visible processes is suspicious if more memory is in use: 1 GiB."""
@@ -60,16 +62,25 @@ def gpu_checks(case: PreflightContext) -> Iterator[Check]:
         text = "unknown which GPUs are reserved"
         yield warning("GPUs", f"{text}: {error_of(reserved.error)}" if reserved.error else text)
     elif reserved.value.folder == OWN_FOLDER:
-        text = f"{SHARED_FOLDER} is not usable, so other accounts don't see GPU reservations"
-        yield warning(
-            "GPUs",
-            text,
-            f"create {SHARED_FOLDER} on the machine with mode 1777,"
-            " or set `gpu_locks` in the config",
-        )
+        yield shared_folder_warning(reserved.value.why)
     if part.error:
         yield tool_warning(part.error)
     yield _enough(case, part.value, wanted)
+
+
+def shared_folder_warning(why: str) -> Check:
+    """Return the warning that other accounts don't see the GPU reservations of this one.
+
+    Args:
+        why: Why the shared folder is not used, as the machine says it.
+    """
+    reason = shown(why, 200) or f"{SHARED_FOLDER} is not usable"
+    return warning(
+        "GPUs",
+        f"other accounts don't see GPU reservations of this account: {reason}",
+        f"an administrator makes the folder once: {MAKE_SHARED_FOLDER};"
+        " or set `gpu_locks` in the config",
+    )
 
 
 def tool_warning(error: str) -> Check:

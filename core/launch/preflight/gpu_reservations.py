@@ -3,19 +3,26 @@
 A run with `gpus = N` starts through `ssh/shipped/gpu_holder`, which reserves N GPUs until the
 eval has ended. The rules for every program that reads or writes reservations:
 
-- Folder: the machine's `gpu_locks` of the config. Without it, `SHARED_FOLDER` (mode 1777,
-  created by the first program that needs it), and if that is not usable, `OWN_FOLDER`; accounts
-  then don't see each other's reservations.
-- Files: one for each GPU, mode 0666: `GPU-<uuid>.lock`, or `index-<n>.lock` if the driver reports
-  no UUID that starts with `GPU-` (`lock_name`). Files stay; their existence means nothing.
-- A GPU is **held** while a process has an exclusive `flock` on its file, or while a process in
-  the file's `pids` is alive with the same start: an eval whose holder was killed.
+- Folder: the machine's `gpu_locks` of the config. Without it, `SHARED_FOLDER`, and if that is not
+  usable, `OWN_FOLDER` (mode 0700); accounts then don't see each other's reservations, and that is
+  said. A folder is usable if it belongs to root or to this account, and is sticky where others
+  may write to it: only root creates `SHARED_FOLDER` (mode 1777; `MAKE_SHARED_FOLDER`). It is opened
+  once, without following a link, and every file relative to it.
+- Files: each account has its own for each GPU, mode 0644: `GPU-<uuid>.lock`, or `index-<n>.lock` if
+  the driver reports no UUID that starts with `GPU-` (`lock_name`); where another account has that
+  name, with eight random hex digits before `.lock`. Nobody else can remove such a file, or write
+  to it. Files stay; their existence means nothing. What is not a plain file does not count.
+- A GPU is **held** while a process has a `flock` on one of its files, or while a process in such
+  a file's `pids` is alive with the same start, and is of the account that owns the file: an eval
+  whose holder was killed. A program that reserves a GPU locks its own file first, then looks
+  whether another file holds the GPU.
 - Content: empty, or one JSON object, filled with spaces to `MAX_LOCK_BYTES`: `v` (1), `run`,
   `operator`, `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and
   `pids`, an object of pid to start in the probe's form (`<first 8 of the boot id>-<start ticks>`).
-  Every account can write it: it is untrusted text. One write replaces it, so a held GPU keeps
-  its names; its run empties the file right before it unlocks it.
-- `turn.lock` is locked by a program while it picks GPUs. A program that only reads locks it too,
+  It is untrusted text; the account's name comes from the file's owner. One write replaces it,
+  so a held GPU keeps its names; its run empties the file right before it unlocks it.
+- `turn.lock` is locked by a program while it picks GPUs, so that of two that want all GPUs one gets
+  them. Who never unlocks it delays others by seconds only. A program that only reads locks it too,
   and tests the files with a shared, non-blocking `flock`: a picker would otherwise take the
   reader's lock for a reservation.
 - GPUs with processes of others, lost GPUs and GPUs that are split into MIG slices are not free.
@@ -34,6 +41,8 @@ from core.text import Shown, shown
 
 SHARED_FOLDER = "/var/lock/evalroom"
 """The default folder of reservations, shared by all accounts."""
+MAKE_SHARED_FOLDER = f"sudo install -d -m 1777 -o root {SHARED_FOLDER}"
+"""The command with which an administrator makes it, until the next start of the machine."""
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096

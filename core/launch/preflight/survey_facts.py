@@ -180,10 +180,17 @@ class ImageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationFacts:
-    """The folder in which a run would reserve GPUs, and the held reservations."""
+    """The folder in which a run would reserve GPUs, and the held reservations.
+
+    Attributes:
+        folder: The folder, as it was asked for.
+        held: The held reservations.
+        why: Why the folders before it can't be used; empty: it is the first one.
+    """
 
     folder: str
     held: tuple[Reservation, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

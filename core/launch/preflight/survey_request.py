@@ -48,13 +48,13 @@ def survey_job(
     }
     if plans:
         given.update(_asked(plans))
-    return Job(program="survey", verb="survey", given=MappingProxyType(given), changes=False)
+    return Job(program="survey", verb="survey", given=MappingProxyType(given))
 
 
 def child_job(left: tuple[int, str]) -> Job:
     """Return the job that looks over a fresh link for the process that a survey left behind."""
     given = {"child": list(left)}
-    return Job(program="survey", verb="child", given=MappingProxyType(given), changes=False)
+    return Job(program="survey", verb="child", given=MappingProxyType(given))
 
 
 def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:

@@ -3,19 +3,26 @@
 For programs that a person watches: the display of a run, Inspect's ACP client.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from core.config.model import MachineConfig
+from core.errors import UsageWrong
+from core.launch.engines.tmux_sessions import viewing_command
 from core.quoting import command_line, quoted, ssh_config_word
+from core.text import shown
 
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 """The system's files of host keys, which ssh reads by default."""
 
 _SHELL = "/bin/sh"
+_AGENT_FLAGS = re.compile(r"-[46AaCfGgKkMNnqsTtVvXxYy]*[AXY][46AaCfGgKkMNnqsTtVvXxYy]*")
+"""Options of ssh without a value, among them one that forwards the agent or the display."""
 _SSH = frozenset({"ssh", "autossh"})
-_SSH_WITH_TERMINAL = ("-t", "-o", "RemoteCommand=none")
-"""Without this option ssh refuses evalroom's command if ssh_config has a RemoteCommand."""
+_SSH_WITH_TERMINAL = ("-tax", "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes")
+"""ssh forwards neither the operator's agent nor the display nor ports, whatever ssh_config says.
+If ssh_config has a RemoteCommand, ssh refuses evalroom's command without the option against it."""
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
 _LAUNCHERS = frozenset({"srun"})
 # Hosts rarely have the terminfo of new terminals; this one is close enough to all of them.
@@ -34,14 +41,20 @@ def terminal_command(
 
     ssh may ask in it for a passphrase, a code, or to confirm a host key.
 
+    On a read-only machine, the display of a run takes no input, and every other program is refused.
+    ssh never forwards the operator's agent or display.
+
     Args:
         machine: Where; it is reached the way its link is made.
         words: The program and its arguments.
         known_hosts: Files with the host keys that evalroom accepted.
 
     Raises:
-        UsageWrong: A word holds a character that an argument can't.
+        UsageWrong: A word holds a character that an argument can't; or the machine is read-only,
+            and the program is not the display of a run.
     """
+    if machine.read_only:
+        words = _viewing(machine, words)
     line = command_line(tuple(words))
     if is_here(machine):
         return tuple(words)
@@ -49,6 +62,17 @@ def terminal_command(
     if machine.link == "command":
         return (*_with_terminal(machine.command), *_in_shell(machine.command, script))
     return (*_ssh(machine, known_hosts), f"{_SHELL} -c {quoted(script)}")
+
+
+def _viewing(machine: MachineConfig, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a display that takes no input."""
+    viewing = viewing_command(words)
+    if viewing is None:
+        raise UsageWrong(
+            f"{shown(machine.name)} is read-only: evalroom opens no program there that takes input",
+            "the display of a run in tmux can be watched",
+        )
+    return viewing
 
 
 def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
@@ -81,6 +105,8 @@ def _with_terminal(command: Sequence[str]) -> tuple[str, ...]:
         programs.add(name)
         if word == "-T":  # the link itself wants no terminal
             continue
+        if _is_ssh(PurePath(command[0]).name) and _AGENT_FLAGS.fullmatch(word):
+            word = word.replace("A", "a").replace("X", "x").replace("Y", "x")  # noqa: PLW2901
         out.append(word)
         if index == 0 and _is_ssh(word):
             out += _SSH_WITH_TERMINAL

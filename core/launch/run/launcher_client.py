@@ -24,7 +24,6 @@ after that."""
 MAX_PIECE_BYTES = 64 * 1024
 MAX_EXAMPLES = 5
 """Most samples of a run whose whole error is read."""
-_READ_ONLY_VERBS = frozenset({"poll", "list", "read"})
 
 
 async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
@@ -140,9 +139,7 @@ async def read_logs(
         RequestFailed: No answer came.
     """
     asked = [{"run": run.id, "directory": run.directory, "log_dir": run.log_dir} for run in runs]
-    job = Job(
-        program="launcher", verb="logs", given={"runs": asked}, changes=False, secrets=secrets
-    )
+    job = Job(program="launcher", verb="logs", given={"runs": asked}, secrets=secrets)
     answer = await worker.work(machine, job, deadline=LOGS_TIMEOUT_S)
     return {name: row for row in objects(answer, "reports") if (name := text(row, "run"))}
 
@@ -159,7 +156,7 @@ async def read_examples(
     groups = [(log, group) for log in run.logs for group in log.errors][:MAX_EXAMPLES]
     asked = [(log.location, str(group.example[0]), group.example[1]) for log, group in groups]
     given = {"directory": run.directory, "examples": asked}
-    job = Job(program="launcher", verb="examples", given=given, changes=False, secrets=secrets)
+    job = Job(program="launcher", verb="examples", given=given, secrets=secrets)
     answer = await worker.work(run.machine, job, deadline=LOGS_TIMEOUT_S)
     return tuple(
         ErrorExample(
@@ -211,7 +208,7 @@ async def run_command(
         RequestFailed: No answer came; the command may have run.
     """
     given = {"words": list(command)}
-    job = Job(program="launcher", verb="words", given=given, changes=changes)
+    job = Job(program="launcher", verb="words" if changes else "screen", given=given)
     answer = await worker.work(machine, job, deadline=SHORT_TIMEOUT_S)
     return count(answer, "status"), text(answer, "out") or "", text(answer, "err") or ""
 
@@ -224,5 +221,5 @@ async def _do(
     *,
     deadline: float = SHORT_TIMEOUT_S,
 ) -> Mapping[str, Any]:
-    job = Job(program="launcher", verb=verb, given=given, changes=verb not in _READ_ONLY_VERBS)
+    job = Job(program="launcher", verb=verb, given=given)
     return await worker.work(machine, job, deadline=deadline)

@@ -17,7 +17,7 @@ from core.launch.engines.start_failures import (
 )
 from core.launch.preflight.check_text import size
 from core.launch.run.run_state import with_error
-from core.model.log_summary import LogReading, UnreadLog
+from core.model.log_summary import LogReading, LogSummary, UnreadLog
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
@@ -35,6 +35,7 @@ def after_logs(
     *,
     is_alive: bool,
     is_patient: bool = False,
+    offset: float = 0.0,
 ) -> Run:
     """Return a run with the state that its own logs prove.
 
@@ -47,6 +48,7 @@ def after_logs(
         is_alive: Whether its process may still work: a log may still end, and a failed task
             may be retried.
         is_patient: Whether logs that can't be read are tried again soon.
+        offset: The clock of the machine minus the desk's, seconds.
     """
     readings = _readings(report)
     logs = newest_logs(readings)
@@ -63,7 +65,25 @@ def after_logs(
     ended = replace(known, ended_at=run.ended_at or now)
     if is_alive and statuses != {"success"}:
         return replace(ended, message="its process is still running and may retry a task")
-    return _ended(ended, logs, report, now)
+    return _with_logged_times(_ended(ended, logs, report, now), readings, offset)
+
+
+def _with_logged_times(run: Run, readings: Sequence[LogReading], offset: float) -> Run:
+    """Return a run that is over with the times in its logs: it may have been found later.
+
+    A run without an end in its logs ended when it wrote the last time, at the earliest.
+    """
+    headers = [each.header for each in readings if isinstance(each, LogSummary)]
+    ends = [each.completed_at if each.is_final else each.last_written_at for each in headers]
+    known = [at - offset for at in ends if at is not None]
+    if not run.is_over or not headers or run.ended_at is None:
+        return run
+    # An eval-set goes on with logs that are older than the run.
+    starts = [each.started_at - offset for each in headers if each.started_at is not None]
+    starts = [at for at in (*starts, run.started_at) if at is not None and at >= run.at]
+    began = min(starts, default=run.started_at)
+    ended = min(run.ended_at, max(known)) if len(known) == len(headers) else run.ended_at
+    return replace(run, started_at=began, ended_at=max(ended, began or ended))
 
 
 def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: float) -> Run:

@@ -295,7 +295,12 @@ class RunPoller:
         goes_on = self._delay_discovery
         is_patient = goes_on and self._log_reads[run.id].count < _FAST_LOG_READS
         known = after_logs(
-            run, report, self._desk.now(), is_alive=wanted.is_alive, is_patient=is_patient
+            run,
+            report,
+            self._desk.now(),
+            is_alive=wanted.is_alive,
+            is_patient=is_patient,
+            offset=self._desk.fleet.clock_offset(run.machine),
         )
         await self._update(known)
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core import format as fmt
+from core.ctl.decode import inner, text
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
+from core.launch.engines.tmux_sessions import display_command
+from core.launch.plan.eval_set_args import CODE_FOLDER
 from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
@@ -18,7 +21,7 @@ from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.moments import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.pages.recovery import recovery_lines
+from core.views.pages.recovery import recovery_command, recovery_lines
 from core.views.tables.runs import STYLES, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000
@@ -26,6 +29,7 @@ _COMMAND = 16_000
 _SPEC_LINES = 100
 _OUTPUT_LINES = 500
 _OUTPUT_LINE = 2_000
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _STATUSES: Mapping[str, Tone] = {"success": "good", "error": "error", "cancelled": "warning"}
 
@@ -47,7 +51,7 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
             section("Check first", _first(run)),
             section("Logs", _logs(run)),
             section("Spec", spec_facts(run)),
-            section("By hand", _commands(run)),
+            section("By hand", _commands(fleet, run)),
         ),
     )
 
@@ -104,9 +108,21 @@ _FIRST: Mapping[RunState, Sequence[str]] = {
 
 
 def _recovery(run: Run) -> Iterator[Fact]:
-    by, cut, _ = run.command_line.partition(" eval-set ")
     for log in run.logs if run.state is RunState.LOST else ():
-        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location, run.data_dir)
+        yield from recovery_lines(log.buffer, _inspect_words(run), log.location, run.data_dir)
+
+
+def recovery_commands(run: Run) -> Iterator[str]:
+    """Yield the commands that recover the logs of a lost run, where buffers are left; untrusted."""
+    for log in run.logs if run.state is RunState.LOST else ():
+        if log.buffer is not None:
+            yield recovery_command(_inspect_words(run), log.location, run.data_dir)
+
+
+def _inspect_words(run: Run) -> str:
+    """Return how the run's command line calls Inspect: a machine's PATH may have none."""
+    by, cut, _ = run.command_line.partition(" eval-set ")
+    return by if cut else "inspect"
 
 
 def _first(run: Run) -> Iterator[Fact]:
@@ -142,8 +158,7 @@ def why_command(run: Run, log: RunLog) -> str:
         return f"evalroom run {run.id} --content"
     if not log.cause:
         return ""
-    by, cut, _ = run.command_line.partition(" eval-set ")
-    return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
+    return f"{_inspect_words(run)} log dump --header-only {_word(log.location)}"
 
 
 def error_group_lines(log: RunLog) -> Iterator[Shown]:
@@ -193,10 +208,35 @@ def launch_command(run: Run) -> str:
 
 
 def inspect_command(run: Run) -> str:
-    """Return the shell command that runs Inspect in the run's folder; untrusted."""
+    """Return the shell command that runs Inspect as the run did, but for secrets; untrusted.
+
+    It changes to the run's folder and sets the variables that the run's script sets.
+    """
     if not run.command_line or not run.directory:
         return run.command_line
-    return f"cd {_place(run.directory)} && {run.command_line}"
+    folder = f"cd {_place(run.directory)} && "
+    return folder + "".join(f"{each} " for each in _variables(run)) + run.command_line
+
+
+def _variables(run: Run) -> Iterator[str]:
+    """Yield the variables of a run's Inspect as words of a shell; untrusted."""
+    if run.data_dir:
+        yield f"XDG_DATA_HOME={_place(run.data_dir)}"
+    given = inner(run.spec, "env")
+    for name in given:
+        value = text(given, name)
+        if value is not None and _VARIABLE.fullmatch(name):
+            yield f"{name}={_word(value)}"
+    if "code" in run.spec:
+        folder = text(inner(run.spec, "code"), "directory") or CODE_FOLDER
+        is_whole = folder.startswith(("/", "~/"))
+        yield f"PYTHONPATH={_place(folder if is_whole else f'{run.directory}/{folder}')}"
+
+
+def secrets_note(run: Run) -> str:
+    """Return which variables hold secrets and must be set before a command; empty: none."""
+    names = ", ".join(inner(run.spec, "secrets"))
+    return f"set these variables first; they hold secrets: {names}" if names else ""
 
 
 def _place(path: str) -> str:
@@ -219,12 +259,16 @@ def _word(text: str) -> str:
         return shown(text)
 
 
-def _commands(run: Run) -> Iterator[Fact]:
+def _commands(fleet: Fleet, run: Run) -> Iterator[Fact]:
     yield words("inspect", inspect_command(run), "key", _COMMAND)
+    yield words("", secrets_note(run), "dim", _LONG)
     yield words("evalroom", "Y copies `evalroom launch` with this spec", "dim")
-    if run.attach:
-        yield words("attach", " ".join(_word(word) for word in run.attach), "key", _COMMAND)
-        yield words("", "t attaches to it", "dim")
+    machine = fleet.machines.get(run.machine)
+    is_viewed = machine is not None and machine.read_only
+    attach = display_command(run.attach, read_only=is_viewed)
+    if attach:
+        yield words("attach", " ".join(_word(word) for word in attach), "key", _COMMAND)
+        yield words("", "t shows it, without input" if is_viewed else "t attaches to it", "dim")
 
 
 # Output

@@ -37,6 +37,9 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
 def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
     """Yield the command that steers the sample, if its eval has an ACP server."""
     process = fleet.processes.get(key.task.process)
+    machine = fleet.machines.get(key.task.machine)
+    if machine is not None and machine.read_only:
+        return
     if process is not None and process.ended_at is None and can_be_steered(process):
         yield words("steer", steering_line(process, key, task), "key", _COMMAND)
 

@@ -4,7 +4,7 @@ import itertools
 import json
 import sys
 
-from ssh.shipped.common.answers import answers_in
+from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.embedded import embedded_program
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.interpreters import is_trusted_python
@@ -29,8 +29,9 @@ def run_log_script(words, asked, timeout_s, env=None):
     Raises Failed if the script could not read any log with this interpreter.
     """
     argv = [*words, "-c", LOG_SCRIPT, json.dumps(asked)]
+    env, nonce = asked_env(tool_variables() if env is None else env)
     run = run_tool(argv, timeout_s, MAX_LOG_ANSWER_BYTES, env=env)
-    answers = answers_in(run.out.decode("utf-8", "replace"))
+    answers = answers_in(run.out.decode("utf-8", "replace"), nonce)
     for answer in answers:
         if "broken" in answer:
             raise Absent("%s has no usable Inspect: %s" % (words[0], answer["broken"]))

@@ -55,6 +55,19 @@ def start_mark(pid):
     return "%s-%d" % (BOOT_ID[:8], found[2])
 
 
+def uid_of(pid):
+    """Return the uid of a process; None: it can't be read."""
+    try:
+        data = read_file("/proc/%d/status" % pid, 4096)
+    except OSError:
+        return None
+    for line in data.split(b"\n"):
+        if line.startswith(b"Uid:"):
+            words = line.split()
+            return int(words[1]) if len(words) > 1 and words[1].isdigit() else None
+    return None
+
+
 def age_of(mark):
     """Return the seconds since the process with this mark started; None: unknown."""
     _, _, ticks = mark.rpartition("-")

@@ -89,9 +89,9 @@ def read_output(child, output, timeout_s, max_bytes):
     return None
 
 
-def run_to_end(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES):
+def run_to_end(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
     """Like `run_tool`, but a program that had to be killed raises its failure."""
-    run = run_tool(argv, timeout_s, max_bytes)
+    run = run_tool(argv, timeout_s, max_bytes, env)
     if run.failure is not None:
         raise run.failure
     return run

@@ -5,8 +5,9 @@ import os
 import sys
 import threading
 
-from ssh.shipped.common.answers import write_answer
+from ssh.shipped.common.answers import nonce_of, write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.core_dumps import be_undumpable, limit_core_dumps
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.fetch.checkout import fetch_code
 from ssh.shipped.fetch.hidden import SECRETS, without_secrets
@@ -28,6 +29,8 @@ VERBS = {
 
 
 def main():
+    limit_core_dumps()
+    be_undumpable()
     os.umask(0o077)
     set_home()
     asked = json.loads(sys.stdin.buffer.readline())
@@ -46,7 +49,7 @@ def main():
     except Exception as error:  # its text could hold anything, a secret too
         answer = {"failed": "%s failed: %s" % (asked["verb"], type(error).__name__)}
     try:
-        write_answer(without_secrets(answer))
+        write_answer(without_secrets(answer), nonce_of(asked))
     finally:
         os._exit(0)  # the thread that waits for the end of the input must not keep us
 

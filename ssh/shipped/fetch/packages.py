@@ -2,28 +2,25 @@
 
 import re
 
-from ssh.shipped.common.answers import ANSWER_LINE, answers_in
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE, answers_in, asked_env
 from ssh.shipped.common.cannot_do import CannotDo, no_space
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.fetch.job import HOME, eval_env, until_of
 from ssh.shipped.fetch.programs import one_line, run
 
-PRINT_VERSION = (
-    """
-import importlib.metadata as metadata, json
+PRINT_VERSION = """
+import importlib.metadata as metadata, json, os
 text = json.dumps(metadata.version("inspect-ai"))
-print(%r %% (len(text), text))
-"""
-    % ANSWER_LINE
-)
+print(%r %% (os.environ[%r], len(text), text))
+""" % (ANSWER_LINE, NONCE_VARIABLE)
 
 
 def fetch_packages(given):
     """Fill uv's cache with everything that a run imports; return Inspect's version."""
-    until, env = until_of(given), eval_env(given)
+    until, (env, nonce) = until_of(given), asked_env(eval_env(given))
     offline = [at_home(word) for word in given["offline"]]
     known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
-    found = answers_in(known.out)
+    found = answers_in(known.out, nonce)
     if known.status == 0 and found:
         return {"version": found[0], "how": "there"}
     online = [at_home(word) for word in given["online"]]
@@ -31,7 +28,7 @@ def fetch_packages(given):
     if done.status != 0:
         raise why_no_packages(done.err or done.out)
     known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
-    found = answers_in(known.out)
+    found = answers_in(known.out, nonce)
     # Without a cache that stays, each start would fetch all of it again.
     if known.status != 0 or not found:
         raise why_no_packages(known.err)

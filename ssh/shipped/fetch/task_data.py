@@ -3,7 +3,7 @@
 import json
 import os
 
-from ssh.shipped.common.answers import ANSWER_LINE, answers_in
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE, answers_in, asked_env
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
@@ -14,15 +14,12 @@ from ssh.shipped.fetch.programs import exception_of, run
 
 PREPARE_FOLDER = os.path.join(HOME, ".evalroom", "prepare")
 ASKED_FILE = "asked.json"
-PRINT_ANSWER = (
-    """
-def print_answer(**answer):
+PRINT_ANSWER = """
+def print_answer(nonce=__import__("os").environ.pop(%r), **answer):
     import json
     text = json.dumps(answer)
-    print(%r %% (len(text), text), flush=True)
-"""
-    % ANSWER_LINE
-)
+    print(%r %% (nonce, len(text), text), flush=True)
+""" % (NONCE_VARIABLE, ANSWER_LINE)
 MAKE_TASK = (
     PRINT_ANSWER
     + """
@@ -88,9 +85,9 @@ def fetch_task_data(given):
     asked = {"task": at_home(given["task"]), "args": given["args"], "sandbox": given["sandbox"]}
     with writing(folder), open(os.path.join(folder, ASKED_FILE), "w", encoding="utf-8") as file:
         json.dump(asked, file)
-    env = dict(eval_env(given, **more), **SECRETS)
+    env, nonce = asked_env(dict(eval_env(given, **more), **SECRETS))
     done = run([*words, "-c", MAKE_TASK], until, env, folder)
-    found = answers_in(done.out)
+    found = answers_in(done.out, nonce)
     if done.status != 0 or not found:
         raise CannotDo(
             "the task can't be created there: %s" % exception_of(done.err or done.out),
@@ -102,8 +99,9 @@ def fetch_task_data(given):
 def fetch_tokenizer(given):
     """Fetch the file that token counting needs; return its path and whether it was cached."""
     words = [at_home(word) for word in given["python"]]
-    done = run([*words, "-c", FETCH_TOKENIZER], until_of(given), eval_env(given), HOME)
-    found = answers_in(done.out)
+    env, nonce = asked_env(eval_env(given))
+    done = run([*words, "-c", FETCH_TOKENIZER], until_of(given), env, HOME)
+    found = answers_in(done.out, nonce)
     if done.status != 0 or not found:
         raise CannotDo("the tokenizer's file can't be fetched: %s" % exception_of(done.err))
     return found[-1]

@@ -1,97 +1,138 @@
-"""The folder of reservations, and locks of files in it that every account may take."""
+"""The folder of reservations, and our own lock files in it."""
 
 import errno
 import fcntl
 import os
-import stat
+import sys
 import time
 
-from ssh.shipped.common.reservations import TURN_FILE
+from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.reservations import TURN_FILE, open_folder, open_plain
 from ssh.shipped.gpu_holder.refused import Refused
 
 SHARED_FOLDER = "/var/lock/evalroom"
 OWN_FOLDER = "~/.evalroom/gpus"
-TURN_TIMEOUT_S = 30.0
+TURN_TIMEOUT_S = 10.0
+READER_TIMEOUT_S = 0.5  # a program that only reads locks a file for a moment
 MAX_TRIES = 20
 
 
 def lock_folder(given):
-    """Return the folder of the reservations; creates it if it is missing."""
-    for folder in (given,) if given else (SHARED_FOLDER, OWN_FOLDER):
-        folder, is_own = os.path.expanduser(folder), folder == OWN_FOLDER
-        try:
-            if is_own:
-                os.makedirs(folder, 0o700, exist_ok=True)
-            else:
-                with_full_mode(os.mkdir, folder, 0o1777)
-        except OSError as error:
-            if error.errno != errno.EEXIST and given:
-                raise Refused("%s can't be created: %s" % (folder, error.strerror)) from None
-        # In a folder that all can write to, a link may lead anywhere; a configured one is fine.
-        is_folder = os.path.isdir(folder) and (given or not os.path.islink(folder))
-        if is_folder and os.access(folder, os.W_OK | os.X_OK):
-            return folder
-    raise Refused("GPUs can't be reserved: %s is not a folder that you can write to" % folder)
+    """Return a descriptor of the folder of the reservations.
+
+    A missing folder is created: a configured one, our own one, and the shared one by root. Nobody
+    else creates the shared one: other accounts would not trust it.
+    """
+    if given:
+        return opened(given, 0o1777)
+    try:
+        return opened(SHARED_FOLDER, 0o1777 if os.geteuid() == 0 else None)
+    except Refused as shared:
+        fd = opened(OWN_FOLDER, 0o700)
+        text = "evalroom: other accounts don't see that this run reserves GPUs: %s\n"
+        sys.stderr.write(text % shared)
+        return fd
 
 
-def with_full_mode(make, *given):
+def opened(folder, mode):
+    """Return a descriptor of a folder; creates it with `mode`, if that is not None."""
+    path = os.path.expanduser(folder)
+    try:
+        if mode == 0o700:
+            os.makedirs(path, mode, exist_ok=True)
+        elif mode is not None:
+            with_full_mode(os.mkdir, path, mode)
+    except OSError as error:
+        if error.errno != errno.EEXIST:
+            raise Refused("%s can't be created: %s" % (folder, error.strerror)) from None
+    try:
+        return open_folder(path)
+    except Failed as error:
+        raise Refused("GPUs can't be reserved: %s" % error) from None
+
+
+def with_full_mode(make, *given, **more):
     """Create a file or folder with exactly this mode, whatever the umask."""
     before = os.umask(0)
     try:
-        return make(*given)
+        return make(*given, **more)
     finally:
         os.umask(before)
 
 
-def open_lock(path):
-    """Return a descriptor of a file that all accounts may lock, whoever created it."""
-    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    for _ in range(MAX_TRIES):
-        try:
-            # First without O_CREAT: in a sticky folder Linux refuses that for another's file.
-            fd = os.open(path, flags)
-        except FileNotFoundError:
-            try:
-                fd = with_full_mode(os.open, path, flags | os.O_CREAT | os.O_EXCL, 0o666)
-            except FileExistsError:
-                continue
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
+def lock_own(folder, base, names):
+    """Return a descriptor of a lock file of ours, locked; None: another process of ours has it.
+
+    Another account may hold the usual name, so that a new file gets a name that nobody can know
+    before.
+
+    Args:
+        folder: The open folder.
+        base: The GPU's part of the name.
+        names: The names of that GPU's files.
+    """
+    for name in names:
+        fd = open_plain(folder, name, os.O_RDWR)
+        if fd is None:
+            continue
+        if os.fstat(fd).st_uid == os.geteuid():
+            return locked(fd, folder, name)
         os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file")
-    raise OSError(errno.EAGAIN, "it keeps being replaced")
+    for attempt in range(MAX_TRIES):
+        name = "%s.lock" % base if attempt == 0 else "%s.%s.lock" % (base, os.urandom(4).hex())
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            fd = with_full_mode(os.open, name, flags, 0o644, dir_fd=folder)
+        except FileExistsError:
+            continue
+        return locked(fd, folder, name)
+    raise OSError(errno.EAGAIN, "every name is in use")
 
 
-def take_lock(path):
-    """Return a descriptor with the lock; None: another process has it."""
-    for _ in range(MAX_TRIES):
-        fd = open_lock(path)
+def locked(fd, folder, name):
+    """Lock an open file of ours; None: another process of ours has it, or it was replaced."""
+    end = time.monotonic() + READER_TIMEOUT_S
+    while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(fd), os.lstat(path)):
+            there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if os.path.samestat(os.fstat(fd), there):
                 return fd
+            break
         except BlockingIOError:
-            os.close(fd)
-            return None
-        except FileNotFoundError:
-            pass
-        os.close(fd)  # another file took its place
-    raise OSError(errno.EAGAIN, "it keeps being replaced")
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        except OSError:
+            break
+    os.close(fd)
+    return None
 
 
 def wait_for_turn(folder):
     """Wait until no other run picks GPUs; others then wait until the result is closed.
 
-    Otherwise two runs that want several GPUs could each get some of them.
+    So two runs that want several GPUs do not each get some of them. An account that never gives
+    its turn up delays the others only: after `TURN_TIMEOUT_S` they go on without (None).
     """
-    path, end = os.path.join(folder, TURN_FILE), time.monotonic() + TURN_TIMEOUT_S
-    while True:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = open_plain(folder, TURN_FILE, os.O_RDONLY)
+    if fd is None:
         try:
-            fd = take_lock(path)
-        except OSError as error:
-            raise Refused("GPUs can't be reserved: %s: %s" % (path, error.strerror)) from None
-        if fd is not None:
-            return fd
-        if time.monotonic() > end:
-            raise Refused("GPUs can't be reserved: another process keeps %s locked" % path)
+            fd = with_full_mode(os.open, TURN_FILE, flags, 0o644, dir_fd=folder)
+        except OSError:
+            fd = open_plain(folder, TURN_FILE, os.O_RDONLY)
+    end = time.monotonic() + TURN_TIMEOUT_S
+    while fd is not None:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > end:
+                os.close(fd)
+                return None
+        except OSError:  # a network file system that wants a file to be open for writing
+            os.close(fd)
+            return None
         time.sleep(0.05)
+    return fd

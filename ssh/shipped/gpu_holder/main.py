@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.gpu_holder.gpus import read_gpus
 from ssh.shipped.gpu_holder.lock_files import lock_folder, wait_for_turn
@@ -24,20 +25,26 @@ def reserve_free(folder, wanted, record):
     have been left just now is looked at again.
     """
     end = time.monotonic() + SETTLE_S
-    while True:
-        variables, gpus = read_gpus()
-        full = lock_folder(folder)
-        turn = wait_for_turn(full)
-        try:
-            taken = reserve(full, gpus, wanted)
-            write_owner(taken, record, [os.getpid()])
-            return variables, taken
-        except Refused:
-            if time.monotonic() > end or not any(gpu["is_settling"] for gpu in gpus):
-                raise
-        finally:
-            os.close(turn)
-        time.sleep(SETTLE_PAUSE_S)
+    variables, gpus = read_gpus()
+    opened = lock_folder(folder)
+    try:
+        while True:
+            turn = wait_for_turn(opened)
+            try:
+                taken = reserve(opened, gpus, wanted)
+                write_owner(taken, record, [os.getpid()])
+                return variables, taken
+            except Refused:
+                is_settling = any(gpu["is_settling"] for gpu in gpus)
+                if time.monotonic() > end or not (is_settling or turn is None):
+                    raise
+            finally:
+                if turn is not None:
+                    os.close(turn)
+            time.sleep(SETTLE_PAUSE_S * (1.0 + os.urandom(1)[0] / 255.0))
+            variables, gpus = read_gpus()
+    finally:
+        os.close(opened)
 
 
 def main():
@@ -53,7 +60,7 @@ def main():
             raise Refused("GPUs can't be reserved: the machine's python has no ctypes")
         record = owner_record(run)
         variables, taken = reserve_free(folder, wanted, record)
-    except (Refused, OSError) as error:
+    except (Refused, Failed, OSError) as error:
         sys.stderr.write("evalroom: %s\n" % error)
         return EXIT_NO_GPUS
     # Indexes, as vLLM and others read integers, in the order of nvidia-smi.

@@ -6,30 +6,35 @@ import socket
 import time
 
 from ssh.shipped.common.proc import start_mark
-from ssh.shipped.common.reservations import is_same_process
+from ssh.shipped.common.reservations import (
+    MAX_LOCK_BYTES,
+    MAX_OWNER_PIDS,
+    lock_files,
+    reservation_in,
+)
 from ssh.shipped.common.users import user_name
-from ssh.shipped.gpu_holder.lock_files import take_lock
+from ssh.shipped.gpu_holder.lock_files import lock_own
 from ssh.shipped.gpu_holder.refused import Refused
 
-MAX_LOCK_BYTES = 4096
 MAX_MANIFEST_BYTES = 256 * 1024
 MANIFEST_FILE = "run.json"
-MAX_PIDS = 64
-MAX_READS = 5
 NAME_TIMEOUT_S = 2.0  # how long a held GPU may have no name in its file: its run is leaving it
 
 
 def reserve(folder, gpus, wanted):
-    """Lock `wanted` of these GPUs, all or none; return [(gpu, descriptor)]."""
+    """Lock `wanted` of these GPUs, all or none; return [(gpu, descriptor)].
+
+    Args:
+        folder: A descriptor of the folder of reservations.
+        gpus: All GPUs.
+        wanted: How many.
+    """
     taken, others = [], []
     named_by = time.monotonic() + NAME_TIMEOUT_S
     for gpu in gpus:
         if len(taken) == wanted:
             break
-        fd, why = lock_gpu(lock_path(folder, gpu), named_by)
-        if fd is not None and gpu["why"]:
-            os.close(fd)
-            fd, why = None, gpu["why"]
+        fd, why = (None, gpu["why"]) if gpu["why"] else lock_gpu(folder, gpu, named_by)
         if fd is None:
             others.append("GPU %d %s" % (gpu["index"], why))
         else:
@@ -42,67 +47,80 @@ def reserve(folder, gpus, wanted):
     return taken
 
 
-def lock_gpu(path, named_by):
+def lock_gpu(folder, gpu, named_by):
     """Return (descriptor, None), or (None, why this GPU can't be reserved).
 
     A lock without a name belongs to a run that leaves the GPU at this moment. Until `named_by`
     (monotonic time) this waits for the GPU to become free, or for the name of its next run.
     """
+    base = lock_base(gpu)
     while True:
         try:
-            fd = take_lock(path)
+            names = lock_files(folder).get(base, [])
+            record = held_by(folder, names)
+            if record is None:
+                fd = lock_own(folder, base, names)
+                if fd is not None:
+                    # The lock first, the others' locks next: of two that pick at once and don't
+                    # take turns, each sees the other's.
+                    others = lock_files(folder).get(base, [])
+                    record = held_by(folder, others, fd)
+                    if record is None:
+                        return fd, None
+                    os.close(fd)
         except OSError as error:
-            return None, "can't be reserved: %s: %s" % (path, error.strerror)
-        record = object_in(path, MAX_LOCK_BYTES)
-        pids = record.get("pids")
-        rows = list(pids.items())[:MAX_PIDS] if isinstance(pids, dict) else []
-        if fd is not None and not any(is_same_process(pid, start) for pid, start in rows):
-            return fd, None
-        if fd is not None:
-            os.close(fd)  # its holder was killed, but its eval is alive
-        who = record.get("operator") or record.get("account")
-        run = record.get("run")
+            return None, "can't be reserved: %s" % error.strerror
+        run = (record or {}).get("run")
+        who = (record or {}).get("operator") or (record or {}).get("account")
         if run and who:
             return None, "is reserved by run %s of %s" % (str(run)[:64], str(who)[:64])
         if time.monotonic() > named_by:
-            return None, "is reserved"
+            return None, "is reserved by %s" % who if who else "is reserved"
         time.sleep(0.02)
 
 
-def lock_path(folder, gpu):
-    return os.path.join(folder, "%s.lock" % (gpu["uuid"] or "index-%d" % gpu["index"]))
+def held_by(folder, names, own=None):
+    """Return the record of the first of these files that holds the GPU; None: none of them does.
 
-
-def object_in(path, max_bytes):
-    """Return the JSON object in a file; empty if it has none.
-
-    A read beside a write may mix the old content and the new one: it is read again.
+    Args:
+        folder: The open folder.
+        names: The files of one GPU.
+        own: A descriptor of our own file, which does not count.
     """
-    for _ in range(MAX_READS):
-        try:
-            data = bytes_in(path, max_bytes)
-            if not data.strip():
-                return {}
-            found = json.loads(data.decode("utf-8"))
-        except OSError:
-            return {}
-        except (ValueError, RecursionError):
+    for name in names:
+        if own is not None and is_file(folder, name, own):
             continue
-        return found if isinstance(found, dict) else {}
-    return {}
+        record = reservation_in(folder, name)
+        if record is not None:
+            return record
+    return None
 
 
-def bytes_in(path, max_bytes):
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+def is_file(folder, name, fd):
     try:
-        return os.read(fd, max_bytes)
-    finally:
-        os.close(fd)
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(fd))
+
+
+def lock_base(gpu):
+    return gpu["uuid"] or "index-%d" % gpu["index"]
+
+
+def manifest_of_run():
+    """Return the manifest of the run in whose folder this runs; empty if it has none."""
+    try:
+        with open(MANIFEST_FILE, "rb") as file:
+            found = json.loads(file.read(MAX_MANIFEST_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def owner_record(run):
     """Return the record for our lock files; the current folder is the run's."""
-    manifest = object_in(MANIFEST_FILE, MAX_MANIFEST_BYTES)
+    manifest = manifest_of_run()
     return {
         "v": 1,
         "run": run,
@@ -119,7 +137,7 @@ def write_owner(taken, record, pids):
     Spaces fill each file to its full size, so that one write replaces the old content: the file
     always has the name, even if this process is killed or the disk is full.
     """
-    alive = {str(pid): start_mark(pid) for pid in sorted(pids)[:MAX_PIDS]}
+    alive = {str(pid): start_mark(pid) for pid in sorted(pids)[:MAX_OWNER_PIDS]}
     for gpu, fd in taken:
         full = dict(record, gpu=gpu["index"], uuid=gpu["uuid"], pids=alive)
         os.pwrite(fd, json.dumps(full).encode("ascii").ljust(MAX_LOCK_BYTES), 0)

@@ -4,8 +4,9 @@ import json
 import os
 import sys
 
-from ssh.shipped.common.answers import write_answer
+from ssh.shipped.common.answers import nonce_of, write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.core_dumps import be_undumpable
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.launcher.containers import remove_containers
 from ssh.shipped.launcher.output import read_piece, run_command
@@ -24,11 +25,13 @@ VERBS = {
     "examples": read_examples,
     "read": read_piece,
     "words": run_command,
+    "screen": run_command,  # a command that only reads: it prints a screen or lists sessions
     "remove containers": remove_containers,
 }
 
 
 def main():
+    be_undumpable()
     os.umask(0o077)
     set_home()
     asked = json.loads(sys.stdin.readline())
@@ -38,7 +41,7 @@ def main():
         answer = {"failed": str(cannot), "advice": cannot.advice}
     except OSError as error:
         answer = {"failed": "%s: %s" % (asked["verb"], error)}
-    write_answer(answer)
+    write_answer(answer, nonce_of(asked))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from ssh.shipped.common.answers import answer_line
+from ssh.shipped.common.answers import NO_NONCE, NONCE_VARIABLE, answer_line
 from ssh.shipped.common.children import LIBC, PR_SET_PDEATHSIG
 from ssh.shipped.log_script.sample_views import sample_answer
 from ssh.shipped.log_script.summaries import log_row
@@ -27,9 +27,9 @@ def be_kind():
         pass
 
 
-def write(value, out):
+def write(value, out, nonce):
     """Write one answer; return its size in bytes."""
-    data = answer_line(value).encode("ascii")
+    data = answer_line(value, nonce).encode("ascii")
     left = data
     while left:
         left = left[os.write(out, left) :]
@@ -37,6 +37,7 @@ def write(value, out):
 
 
 def main():
+    nonce = os.environ.pop(NONCE_VARIABLE, NO_NONCE)
     asked = json.loads(sys.argv[1])
     sys.argv = sys.argv[:1]
     out = os.dup(1)
@@ -45,16 +46,16 @@ def main():
     try:
         inspect_log = importlib.import_module("inspect_ai.log")
     except BaseException as error:
-        write({"broken": failure_text(error)}, out)
+        write({"broken": failure_text(error)}, out, nonce)
         os._exit(0)
     if asked["what"] == "sample":
         answer = sample_answer(inspect_log, asked)
-        write(dict(answer, body=json.dumps(answer["body"], default=str)), out)
+        write(dict(answer, body=json.dumps(answer["body"], default=str)), out, nonce)
         os._exit(0)
     left = asked["bytes"]
     for path in asked["logs"]:
         row = log_row(inspect_log, path, asked, left)
-        left -= write(row, out)
+        left -= write(row, out, nonce)
     os._exit(0)  # a library's thread must not hold the interpreter
 
 

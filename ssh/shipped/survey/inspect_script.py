@@ -3,12 +3,13 @@
 It prints answers as it runs, so that a task that hangs does not hide earlier results.
 """
 
-from ssh.shipped.common.answers import ANSWER_LINE
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE
 
 INSPECT_SCRIPT = (
-    "ANSWER_LINE = %r" % ANSWER_LINE
+    "ANSWER_LINE, NONCE_VARIABLE = %r, %r" % (ANSWER_LINE, NONCE_VARIABLE)
     + r"""
 import json, os, sys
+nonce = os.environ.pop(NONCE_VARIABLE, "-")
 out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 os.dup2(2, 1)
 asked = json.loads(sys.argv[1])
@@ -25,7 +26,7 @@ end_with_parent()
 
 def report(**row):
     text = json.dumps(row)
-    out.write(ANSWER_LINE % (len(text), text))
+    out.write(ANSWER_LINE % (nonce, len(text), text))
     out.flush()
 
 def text_of(error):

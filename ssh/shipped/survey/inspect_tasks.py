@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from ssh.shipped.common.answers import answers_in
+from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.text import last_line
@@ -33,10 +33,11 @@ def read_inspect(given):
     if not program:
         raise Absent("there is no %s" % words[0])
     argv = [program, *words[1:], "-c", INSPECT_SCRIPT, json.dumps(asked)]
-    run = run_tool(argv, inspect_timeout(given) - 1.0, env=env_of_run(given))
+    env, nonce = asked_env(env_of_run(given))
+    run = run_tool(argv, inspect_timeout(given) - 1.0, env=env)
     why = None if run.failure is None else str(run.failure)
     facts = {"tasks": {}, "ended": run.code == 0, "why": why}
-    for row in answers_in(run.out.decode("utf-8", "replace")):
+    for row in answers_in(run.out.decode("utf-8", "replace"), nonce):
         if isinstance(row, dict) and isinstance(row.get("tasks"), list):
             for name in row.pop("tasks"):
                 facts["tasks"].setdefault(str(name), row)

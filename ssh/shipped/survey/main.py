@@ -4,8 +4,9 @@ import json
 import sys
 import threading
 
-from ssh.shipped.common.answers import write_answer
+from ssh.shipped.common.answers import NO_NONCE, nonce_of, write_answer
 from ssh.shipped.common.children import adopt_orphans, leave
+from ssh.shipped.common.core_dumps import limit_core_dumps
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.survey.session import look_for_child
 from ssh.shipped.survey.side_by_side import short
@@ -23,14 +24,17 @@ def leave_with_the_link():
 
 
 def main():
+    limit_core_dumps()
     adopt_orphans()
     set_home()
     line = sys.stdin.buffer.readline()  # its buffer may hold more than the program that was read
     if not line:
         leave(1)
     threading.Thread(target=leave_with_the_link, daemon=True).start()
+    nonce = NO_NONCE
     try:
         asked = json.loads(line.decode("utf-8"))
+        nonce = nonce_of(asked)
         if asked.get("verb") == "child":
             answer = look_for_child(asked.get("given") or {})
         elif asked.get("verb") != "survey":
@@ -39,7 +43,7 @@ def main():
             answer = survey(asked.get("given") or {})
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         answer = {"failed": "the survey can't read its request: %s" % short(error)}
-    write_answer(answer)
+    write_answer(answer, nonce)
     leave(0)
 
 

@@ -2,6 +2,7 @@
 
 import os
 
+from ssh.shipped.common.reservations import fcntl
 from ssh.shipped.survey.caches import read_caches
 from ssh.shipped.survey.docker import read_docker, read_image
 from ssh.shipped.survey.folders import (
@@ -16,7 +17,7 @@ from ssh.shipped.survey.inspect_tasks import inspect_timeout, read_inspect
 from ssh.shipped.survey.limits import read_limits, read_temporary
 from ssh.shipped.survey.network import reach_host
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
-from ssh.shipped.survey.reservations import fcntl, read_reservations
+from ssh.shipped.survey.reservations import read_reservations
 from ssh.shipped.survey.running import read_running
 from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side

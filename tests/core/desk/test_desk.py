@@ -3,17 +3,20 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from core.desk import acknowledgements
 from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, StorageError
 from core.events import Event, TimePassed
 from core.ids import ProcessKey
+from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.task import TaskState
 from core.ports import EventStore, FleetUpdate, Received, Room, SignIn
@@ -292,6 +295,43 @@ async def test_findings_are_kept_when_they_change_and_come_back_with_their_age()
     assert again.fleet.processes[KEY.process].is_gone
     assert sorted(each.kind for each in again.fleet.findings) == kinds
     assert {each.opened_at for each in again.fleet.findings} == {NOW}
+
+
+async def test_a_finding_that_a_command_acknowledged_closes_in_the_open_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acknowledgements, "READ_INTERVAL_S", 0.01)
+    store = FakeEventStore()
+    rows = frame_of(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    connection = FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error"))
+    desk = desk_of(connection, store=store)
+    async with running(desk):
+        await until(lambda: any(each.waits for each in desk.fleet.findings))
+        [waiting] = [each for each in desk.fleet.findings if each.waits]
+        store.acknowledged_elsewhere.add(waiting.id)
+        await until(lambda: not any(each.waits for each in desk.fleet.findings))
+    [done] = [each for each in desk.fleet.findings if each.id == waiting.id]
+    assert done.acknowledged_at is not None
+
+
+async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:
+    mine = Finding(
+        id="storage:1", kind="storage", tone="error", opened_at=NOW - 9, machine=None, text="full"
+    )
+    left = (
+        mine,
+        replace(mine, id="storage:2"),
+        replace(mine, id="answer:1", machine=H1, process=process_seen().process),
+        replace(mine, id="link:1", machine=H1),
+        replace(mine, id="end:1", machine=H1, is_kept=True),
+        replace(mine, id="far:1", machine=H2),
+    )
+    store = FakeEventStore()
+    desk = desk_of(FakeConnection(H1), past=Past(findings=left), store=store)
+    async with running(desk):
+        await until(lambda: store.findings)
+    closed = {each.id for each in store.findings if each.closed_at is not None}
+    assert closed == {"storage:1", "storage:2", "answer:1"}
 
 
 async def test_waiting_events_are_kept_when_the_room_closes() -> None:

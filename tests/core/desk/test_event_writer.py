@@ -30,6 +30,9 @@ class Slow:
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         raise NotImplementedError(findings)
 
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+        raise NotImplementedError(findings)
+
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         raise NotImplementedError(task)
 

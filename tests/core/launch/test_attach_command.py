@@ -1,4 +1,6 @@
 import shlex
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,7 @@ from core.ids import MachineName
 from core.launch.run.attach_command import terminal_command
 
 GPU = MachineName("gpu")
-TERMINAL = ("-t", "-o", "RemoteCommand=none")
+TERMINAL = ("-tax", "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes")
 WORDS = ("tmux", "attach-session", "-t", "=it's $(x)")
 
 
@@ -84,6 +86,26 @@ def test_other_commands_get_a_terminal_where_it_is_known_how(
     shell, flag, script = found[len(words) :]
     assert (shell, flag) == ("/bin/sh", "-c")
     assert _script(shlex.join([shell, flag, script])) == list(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("-A", "-a"), ("-tA", "-ta"), ("-X", "-x"), ("-CY", "-Cx"), ("-o", "-o"), ("-J", "-J")],
+)
+def test_the_operators_agent_is_never_forwarded(given: str, kept: str) -> None:
+    machine = MachineConfig(name=GPU, link="command", command=("ssh", given, "gpu"))
+    assert terminal_command(machine, WORDS)[len(TERMINAL) + 1] == kept
+
+
+def test_no_agent_is_forwarded_whatever_ssh_config_says(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("Host *\n ForwardAgent yes\n ForwardX11 yes\n LocalForward 1 h:1\n")
+    machine = MachineConfig(name=GPU, ssh_config=str(config))
+    *words, _ = terminal_command(machine, WORDS)
+    answer = subprocess.run(
+        [words[0], "-G", *words[1:]], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {"forwardagent no", "forwardx11 no", "clearallforwardings yes"} <= set(answer)
 
 
 def test_a_word_that_no_argument_can_hold_is_refused() -> None:

@@ -81,7 +81,7 @@ async def test_a_survey_tells_the_limits_of_its_own_login() -> None:
         python.write_text('#!/bin/sh\nulimit -n 64\nexec python3 "$@"\n')
         python.chmod(0o755)
         worker = LocalWorker(home, {"TMPDIR": f"{home}/gone"}, python=str(python))
-        job = Job(program="survey", verb="survey", given={}, changes=False)
+        job = Job(program="survey", verb="survey", given={})
         answer = await worker.work(HERE, job, deadline=60)
     assert answer["limits"]["value"]["open_files"] == 64
     place = answer["temporary"]["value"]

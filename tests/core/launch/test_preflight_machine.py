@@ -186,8 +186,8 @@ HELD = ReservationFacts(
          "warning GPUs: nvidia-smi warns (exit 14); check that GPU on the machine"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is not a folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is not a folder"),
-        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
-         "warning GPUs: /var/lock/evalroom is not usable, so other accounts don't see GPU"),
+        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus", why="it is Bob's"))},
+         "warning GPUs: other accounts don't see GPU reservations of this account: it is Bob's"),
     ],
 )  # fmt: skip
 def test_gpus_that_are_not_to_be_had_are_reported(changes: Mapping[str, Any], says: str) -> None:

@@ -171,6 +171,21 @@ def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names(
     assert other.process_of_run(ours) is None, "another run's"
 
 
+def test_a_run_that_is_found_late_has_the_times_of_its_logs() -> None:
+    times = {
+        "started_at": "1970-01-01T00:15:25+00:00", "completed_at": "1970-01-01T00:16:05+00:00",
+    }  # fmt: skip
+    late = replace(RUN, state=RunState.FINISHING, started_at=NOW - 3, ended_at=NOW)
+    rows = [{**row, "header": {**row["header"], **times}} for row in (log("success"),)]
+    done = after_logs(late, report(*rows), NOW, is_alive=False, offset=5.0)
+    assert (done.started_at, done.ended_at) == (920.0, 960.0)
+    # A log without an end says only until when its eval wrote.
+    row = log("started", "b")
+    header = {**row["header"], "started_at": times["started_at"], "last_written_at": 975.0}
+    lost = after_logs(late, report({**row, "header": header}), NOW, is_alive=False, offset=5.0)
+    assert (lost.state, lost.started_at, lost.ended_at) == (RunState.LOST, 920.0, 970.0)
+
+
 def stopped(task_id: str) -> dict[str, Any]:
     """The log of a task that an operator cancelled."""
     row = log("error", task_id)

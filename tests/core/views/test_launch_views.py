@@ -132,6 +132,20 @@ def test_the_command_that_recovers_the_log_of_a_run_finds_its_buffer() -> None:
     assert f"XDG_DATA_HOME=\"$HOME\"'/my data' {inspect}" in page_words(run_page(FLEET, moved, NOW))
 
 
+def test_the_command_that_runs_inspect_again_sets_what_the_script_of_the_run_set() -> None:
+    table = {
+        "env": {"A_B": "x y", "odd;name": "z"},
+        "code": {"repository": "r"},
+        "secrets": {"OPENAI_API_KEY": "openai"},
+    }
+    one = run(3, RunState.LOST, command_line="/v/python eval-set t.py", data_dir="/d", spec=table)
+    assert inspect_command(one) == (
+        f"cd {one.directory} && XDG_DATA_HOME=/d A_B='x y' PYTHONPATH=~/.evalroom/runs/"
+        f"{one.id}/code /v/python eval-set t.py"
+    )
+    assert "they hold secrets: OPENAI_API_KEY" in page_words(run_page(FLEET, one, NOW))
+
+
 def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
     for state, what in (
         (RunState.RUNNING, "is not listed yet"),
@@ -314,7 +328,7 @@ def test_many_runs_are_summed_up_with_the_stopped_ones_first() -> None:
     assert "eval-set" not in text
     assert "eval-set" in words(body_lines(checked, Fleet(), details=True))
     assert "at worst 330 sample runs" in words(head_lines(checked, Fleet()))
-    assert "x drops the stopped runs: 2 runs stay" in words(foot_lines(checked, Fleet()))
+    assert "x skips 1 run; 2 runs remain" in words(foot_lines(checked, Fleet()))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from ssh.shipped.launcher.own_logs import LogClaims
 from ssh.shipped.launcher.run_hosts import host_of
 from ssh.shipped.launcher.run_logs import read_logs
 from ssh.shipped.launcher.run_rows import poll_runs
-from tests.support.shipped_answers import answer_line
+from tests.support.shipped_answers import prints_answer
 from tests.support.waiting import wait_until
 
 RUN = "20260101-000000-aaaaaaaa"
@@ -343,9 +343,9 @@ def test_logs_are_read_with_the_runs_environment_and_secrets(home: Path) -> None
     """Its interpreter stands in: it answers only where it finds what the run had."""
     folder = home / ".evalroom" / "runs" / RUN
     python = home / "python3"
-    answer = answer_line(row("own", run=RUN))
+    told = {**row("own", run=RUN), "log": str(home / "shared" / "x_own.eval")}
     python.write_text(
-        f"#!/bin/sh\n[ \"$TOKEN,$PLAIN,$INSPECT_X\" = hidden,plain, ] && printf %s '{answer}'\n"
+        f'#!/bin/sh\n[ "$TOKEN,$PLAIN,$INSPECT_X" = hidden,plain, ] && {prints_answer(told)}\n'
         'case "$*" in *hidden*) exit 9;; esac\n'
     )
     python.chmod(0o755)
@@ -354,9 +354,6 @@ def test_logs_are_read_with_the_runs_environment_and_secrets(home: Path) -> None
     (folder / "run.json").write_text(json.dumps(about))
     (home / "shared" / "x_own.eval").write_bytes(b"")
     asked = {"run": RUN, "directory": str(folder), "log_dir": str(home / "shared")}
-    lines = json.loads(answer.split(maxsplit=2)[2].rpartition(" ")[0])
-    lines["log"] = str(home / "shared" / "x_own.eval")
-    python.write_text(python.read_text().replace(answer, answer_line(lines)))
     for secrets, found in (({"TOKEN": "hidden"}, ["own"]), ({}, [])):
         [report] = read_logs({"runs": [asked], "secrets": secrets})["reports"]
         assert names(report) == found

@@ -53,7 +53,7 @@ async def test_a_log_folder_is_reported_with_what_is_in_it(login: Login) -> None
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root takes a network away")
 async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
     worker = login.worker()
-    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]}, changes=False)
+    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]})
     worker.has_network = False
     answer = await worker.work(HERE.name, job, deadline=50)
     assert answer["machine"]["value"]["has_route"] is False
@@ -182,6 +182,6 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
 
 
 async def test_a_request_that_is_not_a_question_is_refused_in_a_sentence(login: Login) -> None:
-    job = Job(program="survey", verb="dance", changes=False)
+    job = Job(program="survey", verb="dance")
     with pytest.raises(JobFailed, match="no verb dance"):
         await login.worker().work(HERE.name, job, deadline=50)

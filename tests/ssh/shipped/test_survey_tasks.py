@@ -11,7 +11,7 @@ from core.launch.preflight import survey_request
 from core.launch.preflight.checks import CheckLevel
 from tests.support.docker_engine import IMAGE, DockerEngine, docker_group
 from tests.support.login_surveys import checked_plans, survey_answer, troubles
-from tests.support.shipped_answers import answer_line
+from tests.support.shipped_answers import prints_answer
 from tests.support.standins import DOCKER, Login, running_from
 from tests.support.surveys import of, texts
 
@@ -187,9 +187,9 @@ async def test_a_hanging_task_and_a_bad_interpreter_are_reported(
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
     facts: dict[str, Any] = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}}
-    answer = answer_line({**facts, "imported": True, "options": None})
+    answer = prints_answer({**facts, "imported": True, "options": None})
     noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
-    slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
+    slow = login.tool("slow", f"{noise}; {answer}; sleep 600")
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),

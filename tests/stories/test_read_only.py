@@ -1,0 +1,371 @@
+"""Read-only machines: each way out of evalroom is tried, and the wire is watched.
+
+`core.read_only` says what each may do. The tests fail when a command, a key, an action, a guide, a
+frame or a job is missing there.
+"""
+
+import ast
+import importlib
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli.parser.command import GlobalOptions
+from cli.parser.command_line import COMMANDS as COMMAND_TABLE
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_of
+from cli.wiring.history import history_of
+from cli.wiring.room import room_services
+from core.act.refusals import fleet_refusal
+from core.config.model import MachineConfig
+from core.errors import RequestFailed, UsageWrong
+from core.events import RunChanged
+from core.frames import Frame
+from core.guide.guide import GuideKind
+from core.ids import MachineName, ModelKey, SampleKey, Target
+from core.launch.engines.tmux_sessions import TMUX_COMMAND, attach_command
+from core.launch.run.attach_command import terminal_command
+from core.model.action import OFFERS, Offer
+from core.model.job import Job
+from core.model.run import Run, RunState
+from core.ports import MachineConnection
+from core.read_only import (
+    ACTIONS,
+    COMMANDS,
+    FRAMES,
+    GUIDES,
+    JOBS,
+    KEYS,
+    Behaviour,
+    frame_reads,
+    job_reads,
+)
+from ssh.factory import connection_for
+from storage.paths import paths
+from tests.support.commands import Home, machine
+from tests.support.evals import Eval, running_evals, short_folder
+from tests.support.fleets import fleet_after, link, named, process_seen, task_key
+from tests.support.rooms import app_on, screen_text, shows
+from tests.support.specs import SMOKE
+from tests.support.tmux import in_tmux
+from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
+from tests.support.wire import Wire
+from tui.keys.table import KEYS as KEY_TABLE
+from tui.keys.table import KEYS_BY_NAME
+from tui.navigation import GUIDES as GUIDES_PLACE
+from tui.navigation import JOURNAL, RUNS, Place
+
+HERE = MachineName("here")
+RUN = "20261129-210255-vdmc2a9g"
+GROUP = pytest.mark.xdist_group("read_only")
+
+
+# The table is whole
+
+
+def test_the_table_names_every_command() -> None:
+    parts = {name.partition(" ")[0] for name in COMMANDS} - {""}
+    assert parts == {name for name, _, _ in COMMAND_TABLE}
+
+
+def test_the_table_names_every_key() -> None:
+    assert set(KEYS) == {key.name for key in KEY_TABLE}
+
+
+def test_the_table_names_every_action_and_every_guide() -> None:
+    assert set(ACTIONS) == {offer.name for offer in OFFERS}
+    assert set(GUIDES) == {str(kind) for kind in GuideKind}
+
+
+def test_the_table_names_every_frame_that_the_code_makes() -> None:
+    made: set[str] = set()
+    for path in [*(ROOT / "core").rglob("*.py"), *(ROOT / "ssh").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Frame":
+                kind = node.args[0]
+                if isinstance(kind, ast.Constant) and isinstance(kind.value, str):
+                    made.add(kind.value)
+    assert len(made) > 5
+    assert made <= set(FRAMES)
+
+
+def test_the_table_names_every_job_of_the_shipped_programs() -> None:
+    verbs = {("survey", "survey"), ("survey", "child"), ("fetch", "uv_part")}
+    for program in ("launcher", "fetch"):
+        found = importlib.import_module(f"ssh.shipped.{program}.main").VERBS
+        verbs |= {(program, verb) for verb in found}
+    assert set(JOBS) == verbs
+
+
+# Nothing that could change something leaves, whoever asks
+
+
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: f"{offer.scope}-{offer.name}")
+def test_every_action_is_refused(offer: Offer) -> None:
+    read_only = named()
+    object.__setattr__(read_only, "read_only", True)
+    fleet = fleet_after(read_only, link(), process_seen())
+    task = task_key()
+    targets: dict[str, Target] = {
+        "sample": SampleKey(task, "1", 1),
+        "task": task,
+        "model": ModelKey(task.process, "m"),
+        "process": task.process,
+    }
+    refusal = fleet_refusal(offer, targets[offer.scope], fleet)
+    assert refusal is not None
+    assert "h100-1 is read-only" in refusal.sentence
+    assert fleet_refusal(offer, targets[offer.scope], fleet_after(named(), link())) != refusal
+
+
+def _connection(folder: Path) -> MachineConnection:
+    config = MachineConfig(name=HERE, link="command", read_only=True)
+    return connection_for(config, known_hosts=folder / "k", read_only=False, ask=None)
+
+
+@pytest.mark.parametrize("kind", [*FRAMES, "unheard-of"])
+async def test_the_link_refuses_frames_that_could_change_something(
+    kind: str, tmp_path: Path
+) -> None:
+    connection = _connection(tmp_path)
+    with pytest.raises(RequestFailed) as failed:
+        await connection.request(Frame(kind, {}), deadline=1.0)
+    assert ("read-only" in failed.value.message) is (not frame_reads(kind))
+    assert not connection.send(Frame(kind, {}))
+
+
+@pytest.mark.parametrize("job", [*JOBS, ("launcher", "unheard-of")], ids="-".join)
+async def test_the_link_refuses_jobs_that_could_change_something(
+    job: tuple[str, str], tmp_path: Path
+) -> None:
+    program, verb = job
+    asked = Job(program=program, verb=verb)  # type: ignore[arg-type]
+    with pytest.raises(RequestFailed) as failed:
+        await _connection(tmp_path).work(asked, deadline=1.0)
+    assert ("read-only" in failed.value.message) is (not job_reads(program, verb))
+
+
+# Displays
+
+
+REMOTE = MachineConfig(name=HERE, host="h", read_only=True)
+
+
+def test_a_display_of_a_read_only_machine_takes_no_input() -> None:
+    assert (COMMANDS["attach"], KEYS["attach"]) == (Behaviour.VIEWS, Behaviour.VIEWS)
+    local = MachineConfig(name=HERE, link="command", read_only=True)
+    words = terminal_command(local, attach_command("smoke"))
+    assert words == (*TMUX_COMMAND, "attach-session", "-r", "-t", "=smoke")
+    assert " '-r' '-t' '=smoke'" in terminal_command(REMOTE, attach_command("smoke"))[-1].replace(
+        "'\\''", "'"
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "acp", "--task-id=t"),
+        ("tmux", "attach-session", "-t", "=smoke"),
+        (*TMUX_COMMAND, "attach-session", "-t", "=smoke", ";", "kill-server"),
+        (*TMUX_COMMAND, "new-session", "-t", "=smoke"),
+        ("sh",),
+        (),
+    ],
+)
+def test_every_other_program_is_refused(words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageWrong, match="here is read-only"):
+        terminal_command(REMOTE, words)
+
+
+def test_keys_in_a_watched_display_do_not_reach_the_eval() -> None:
+    with short_folder() as folder:
+        env = {"PATH": "/usr/bin:/bin", "TMUX_TMPDIR": str(folder), "LANG": "C.UTF-8"}
+        got = folder / "got"
+        reads = f'while read -r line; do echo "$line" >>{got}; done'
+        program = f"trap 'echo INT >>{got}' INT; echo DISPLAY; {reads}"
+        new = ["new-session", "-d", "-s", "smoke", program]
+        subprocess.run([*TMUX_COMMAND, "-f", "/dev/null", *new], env=env, check=True)
+        local = MachineConfig(name=HERE, link="command", read_only=True)
+        words = terminal_command(local, attach_command("smoke"))
+        try:
+            with in_tmux(folder, list(words), columns=100, lines=20, env=env) as tmux:
+                tmux.until("DISPLAY")
+                tmux.keys("C-c", "x", "Enter", "C-b", "x", "y", "C-b", "c", "C-d")
+                tmux.keys("C-b", "d")
+                tmux.until_gone()
+            assert not got.exists()
+            free = terminal_command(replace(local, read_only=False), attach_command("smoke"))
+            with in_tmux(folder, list(free), columns=100, lines=20, env=env) as tmux:
+                tmux.until("DISPLAY")
+                tmux.keys("x", "Enter")
+                wait_until(got.exists, "the program gets keys from a display that may type")
+                tmux.keys("C-b", "d")
+                tmux.until_gone()
+        finally:
+            subprocess.run([*TMUX_COMMAND, "kill-server"], env=env, check=False)
+
+
+# Every command and every key, with the wire watched
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Eval]:
+    with running_evals() as evals:
+        yield evals.start(
+            "turns", args={"samples": 200, "turns": 300, "sleep": 0.5},
+            options=("--max-samples=2", "--acp-server=true"),
+        ).wait_ready()  # fmt: skip
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Wire:
+    return Wire(tmp_path)
+
+
+@pytest.fixture
+def home(wire: Wire, one: Eval) -> Iterator[Home]:
+    with short_folder() as folder:
+        made = Home(folder)
+        made.configure(machine("here", one.data_dir, wire.command))
+        (folder / "s.toml").write_text(SMOKE.replace('"any"', '"here"'))
+        yield made
+
+
+def _lines(target: str) -> dict[str, list[str]]:
+    """A try of each command that can reach a machine."""
+    sample = [target, "1"]
+    return {
+        "status": ["status"],
+        "samples": ["samples", target],
+        "sample": ["sample", *sample, "--content"],
+        "watch": ["watch", "--for", "1"],
+        "machines": ["machines"],
+        "machines check": ["machines", "check", "here"],
+        "machines prepare": ["machines", "prepare", "here", "s.toml", "--yes"],
+        "findings": ["findings"],
+        "findings ack": ["findings", "ack", "F1"],
+        "journal": ["journal"],
+        "act": ["act", "pause", target, "--yes"],
+        "config-set": ["config-set", target, "--max-samples", "1", "--yes"],
+        "undo": ["undo", "--yes"],
+        "guide": ["guide", "park", "here:", "--yes", "--confirm", "here"],
+        "guide list": ["guide", "list"],
+        "launch": ["launch", "s.toml", "--yes"],
+        "runs": ["runs"],
+        "run": ["run", "nope"],
+        "output": ["output", "nope"],
+        "attach": ["attach", "nope"],
+        "sessions": ["sessions"],
+        "sessions end": ["sessions", "end", "nope", "--yes", "--confirm", "nope"],
+        "templates": ["templates"],
+        "secrets": ["secrets", "list"],
+        "probe": ["probe"],
+        "config": ["config", "show"],
+    }
+
+
+ELSEWHERE = {"", "replay", "demo"}
+"""The room's keys have a test below; a replay has no machine, a demo has its own."""
+
+
+@GROUP
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ELSEWHERE])
+def test_a_command_sends_only_what_the_table_allows(
+    name: str, home: Home, wire: Wire, one: Eval
+) -> None:
+    target = f"here:{one.task('turns')['task_id']}"
+    words = _lines(target)[name]
+    before = one.task("turns")
+    ran = home.run("--read-only", *words, timeout=90)
+    told = ran.out + ran.err
+    assert all(frame_reads(each["kind"]) for each in wire.frames()), told
+    assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs()), told
+    match COMMANDS[name]:
+        case Behaviour.REFUSED:
+            assert ran.status != 0, told
+        case Behaviour.HERE:
+            assert not wire.frames(), told
+        case Behaviour.READS:
+            assert any(each["kind"] == "start" for each in wire.frames()), told
+            assert all(e["read_only"] for e in wire.frames() if e["kind"] == "start")
+        case Behaviour.VIEWS:
+            pass
+    after = one.task("turns")
+    assert (after["paused"], after["status"]) == (before["paused"], before["status"])
+    assert one.popen.poll() is None
+
+
+JOBS_BY_VERB = {verb: how for (_, verb), how in JOBS.items()}
+
+
+@GROUP
+@pytest.mark.timeout(240)
+async def test_keys_send_only_what_the_table_allows(
+    home: Home, wire: Wire, one: Eval, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in home.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("TMUX", raising=False)
+    config = config_of(GlobalOptions(read_only=True))
+    places = paths()
+    async with history_of(config, places) as history:
+        with desk_of(config, event_store=history.event_store) as desk:
+            app = app_on(desk, services=room_services(desk, config, history, places))
+            async with app.run_test(size=(160, 46)) as pilot:
+                await shows(pilot, "turns")
+                process = next(iter(desk.fleet.processes))
+                task = next(iter(desk.fleet.tasks))
+                await shows(pilot, "here")
+                desk.post(RunChanged(at=desk.now(), run=_run(desk.now())))
+                copied: list[str] = []
+
+                def copy(text: str, _: str) -> None:
+                    copied.append(text)
+
+                monkeypatch.setattr(app, "copy", copy)
+                sample = SampleKey(task, "1", 1)
+                for place in (task, sample, process, HERE, RUNS, JOURNAL, GUIDES_PLACE):
+                    for name in _keys_at(place):
+                        app.go(place)
+                        await pilot.pause()
+                        depth = len(app.screen_stack)
+                        await pilot.press(KEYS_BY_NAME[name].split(",")[0])
+                        for answer in ("enter", "y", "escape", "escape"):
+                            if len(app.screen_stack) > depth:
+                                await pilot.press(answer)
+                        while len(app.screen_stack) > depth:
+                            app.pop_screen()
+                told = screen_text(app)
+    kinds = {each["kind"] for each in wire.frames()}
+    assert kinds, told
+    assert all(frame_reads(kind) for kind in kinds), kinds
+    assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs())
+    assert not one.task("turns")["paused"]
+    assert one.popen.poll() is None
+    assert not any("acp" in each for each in copied), copied
+
+
+def _keys_at(place: Place) -> list[str]:
+    """The keys to try on a place: all that may reach a machine, and its own."""
+    own = "sample" if isinstance(place, SampleKey) else "panes"
+    for each, where in ((RUNS, "runs"), (JOURNAL, "journal"), (GUIDES_PLACE, "guides")):
+        own = where if place == each else own
+    reach = {name for name, how in KEYS.items() if how is not Behaviour.HERE}
+    return [
+        key.name
+        for key in KEY_TABLE
+        if key.where == own or (key.name in reach and key.where in {"panes", "table", "everywhere"})
+    ]
+
+
+def _run(at: float) -> Run:
+    return Run(
+        id=RUN, machine=HERE, at=at, operator="Ada", state=RunState.RUNNING, task="evalroom/smoke",
+        model="mockllm/model", engine="tmux", attach=attach_command("smoke-vdmc2a9g"),
+    )  # fmt: skip
