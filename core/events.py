@@ -183,7 +183,6 @@ class SamplesSeen:
     """Sample rows of a task were read: all of them, or only those that changed.
 
     Attributes:
-        task: The task.
         eval_id: The attempt that they belong to; the fold drops rows of another attempt.
         as_of: Time of the answer, Unix seconds on the eval's clock.
         counts: Samples of the whole task by status.
@@ -304,7 +303,6 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
     """
