@@ -364,6 +364,13 @@ def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
     return (entry.action.verb is Verb.RELEASE) in kept
 
 
+def _fits_recover(entry: MenuEntry, fleet: Fleet) -> bool:
+    places = targets_of(fleet, entry.places)
+    tasks = (fleet.tasks.get(each) for each in places if isinstance(each, TaskKey))
+    headers = [task.header for task in tasks if task is not None]
+    return any(header is not None and header.buffer is not None for header in headers)
+
+
 _FITTING: dict[Verb, Callable[[MenuEntry, Fleet], bool]] = {
     Verb.PAUSE: _fits_pause,
     Verb.RESUME: _all_held,
@@ -371,6 +378,7 @@ _FITTING: dict[Verb, Callable[[MenuEntry, Fleet], bool]] = {
     Verb.RELEASE: _fits_keep,
     Verb.END: _fits_end,
     Verb.REQUEUE: _fits_requeue,
+    Verb.RECOVER: _fits_recover,
     Verb.CANCEL_CALL: lambda entry, fleet: bool(calls(fleet, entry.places)),
 }
 

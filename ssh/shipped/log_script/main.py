@@ -8,6 +8,7 @@ import sys
 
 from ssh.shipped.common.answers import NO_NONCE, NONCE_VARIABLE, answer_line
 from ssh.shipped.common.children import LIBC, PR_SET_PDEATHSIG
+from ssh.shipped.log_script.recovery import recovery_answer
 from ssh.shipped.log_script.sample_views import sample_answer
 from ssh.shipped.log_script.summaries import log_row
 from ssh.shipped.log_script.texts import failure_text
@@ -51,6 +52,10 @@ def main():
     if asked["what"] == "sample":
         answer = sample_answer(inspect_log, asked)
         write(dict(answer, body=json.dumps(answer["body"], default=str)), out, nonce)
+        os._exit(0)
+    if asked["what"] == "recover":
+        answer = recovery_answer(inspect_log, asked["log"])
+        write(dict(answer, body=json.dumps(answer["body"])), out, nonce)
         os._exit(0)
     left = asked["bytes"]
     for path in asked["logs"]:
