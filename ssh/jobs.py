@@ -21,7 +21,7 @@ from core.program_answers import AnswerReader
 from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
-from ssh.shipped_program import shipped_program
+from ssh.shipped_program import sent_program
 
 MAX_JOBS_PER_LINK = 2
 """Most jobs at once on one link: sshd limits channels (MaxSessions), and the probe uses one."""
@@ -32,7 +32,7 @@ JOB_MARKER = "evalroom-job"
 
 def job_source(job: Job) -> bytes:
     """Return the source of a job's program, as it is sent to the machine."""
-    return shipped_program(job.program)
+    return sent_program(job.program)
 
 
 async def do_job(

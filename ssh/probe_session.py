@@ -29,7 +29,7 @@ from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
 from ssh.send_queue import QueuedFrame, SendQueue
-from ssh.shipped_program import shipped_program
+from ssh.shipped_program import sent_program
 
 BEAT_EVERY_S = 10.0
 """Seconds between two heartbeats; the probe exits when they stop for its lease."""
@@ -62,7 +62,7 @@ CLOCK_FIELDS = (
 
 def probe_source() -> bytes:
     """Return the probe's source, as it is sent to machines."""
-    return shipped_program("probe")
+    return sent_program("probe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

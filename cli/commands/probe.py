@@ -5,13 +5,13 @@ import sys
 from cli.output import writing_output
 from cli.parser.command import GlobalOptions
 from cli.parser.config import ProbeCommand
-from ssh.probe_session import probe_source
+from ssh.shipped_program import shipped_program
 
 
 def probe(command: ProbeCommand, options: GlobalOptions) -> int:
     """Run `evalroom probe`; return the exit status."""
     del command, options
     with writing_output():
-        sys.stdout.buffer.write(probe_source())
+        sys.stdout.buffer.write(shipped_program("probe"))
         sys.stdout.buffer.flush()
     return 0

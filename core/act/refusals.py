@@ -119,11 +119,11 @@ def read_only_reason(names: Iterable[str]) -> str:
 def _no_channel(process: Process) -> Refusal | None:
     match process.state:
         case ProcessState.HEADLESS if process.is_cut_off:
-            why = "the file of its control socket was removed, so nothing can reach the process"
+            why = "the file of its control socket was removed; the process accepts only signals"
         case ProcessState.HEADLESS:
-            why = "the control server does not answer; the process accepts only signals"
+            why = "its control server is down; the process accepts only signals"
         case ProcessState.OPTED_OUT:
-            why = "the process was started without a control server; it accepts only signals"
+            why = "it was started without a control server; the process accepts only signals"
         case _:
             return None
     return Refusal("unreachable", why)

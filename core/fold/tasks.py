@@ -74,7 +74,7 @@ def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[
     """Return the trail with one more point, thinned out where it would exceed its limit.
 
     Of several equal points in a row only the first and the newest stay. After a step back of the
-    desk's clock the trail begins anew: its points would be in the future.
+    desk's clock the trail starts over: its points would be in the future.
     """
     if trail and point.at < trail[-1].at:
         return (point,)

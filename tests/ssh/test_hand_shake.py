@@ -45,6 +45,23 @@ async def test_the_probe_runs_on_every_python(name: str, tmp_path: Path) -> None
         )
 
 
+_WITHOUT_BZ2 = """#!{python} -I
+import sys
+sys.modules["bz2"] = None  # what an import finds where Python was built without it
+code, sys.argv = sys.argv[4], ["-c", *sys.argv[5:]]
+exec(code, {{"__name__": "__main__"}})
+"""
+
+
+async def test_the_probe_runs_on_a_python_without_bz2(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(_WITHOUT_BZ2.format(python=sys.executable))
+    python.chmod(0o755)
+    machine = MachineConfig(name=THIS, link="command", python=str(python))
+    async with receiving(connection_of(machine, tmp_path / "known_hosts")) as received:
+        await received.hello()
+
+
 async def test_an_older_python_is_refused_with_its_version(tmp_path: Path) -> None:
     old = next((path for path in Path(sys.base_prefix).parent.glob("3.[67].*/bin/python3")), None)
     if old is None:

@@ -126,7 +126,7 @@ async def test_noise_in_place_of_marks_is_not_progress(
 
 
 async def test_a_program_has_arrived_when_all_of_it_is_marked() -> None:
-    chunks = -(-len(compressed(SOURCE)) // CHUNK_BYTES)
+    chunks = -(-len(compressed(SOURCE, has_bz2=False)) // CHUNK_BYTES)
     assert chunks > 1
     assert await start(Halting(marks=chunks)) == b""
 

@@ -21,7 +21,7 @@ class KeysDialog(ModalScreen[None], inherit_bindings=False):
         keys: Each key with what it does.
     """
 
-    BINDINGS = [Binding("escape,q,question_mark,f1,enter", "give_up", show=False)]
+    BINDINGS = [Binding("escape,q,question_mark,f1,enter,ctrl+c", "give_up", show=False)]
     AUTO_FOCUS = "LinesPane"
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:

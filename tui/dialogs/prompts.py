@@ -14,6 +14,7 @@ from core.views.cells import Span, TextLine
 from tui.dialogs.dialog import Dialog, text_line
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
+_GIVE_UP: list[BindingType] = [*_STAY, Binding("ctrl+c", "give_up", show=False, priority=True)]
 
 
 class LeaveDialog(Dialog[bool]):
@@ -47,7 +48,7 @@ class QuestionDialog(Dialog[str | None]):
     The result is None when the operator gave up.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
     def __init__(self, prompt: str, *, is_seen: bool) -> None:
         super().__init__(
@@ -76,7 +77,7 @@ class TypedNameDialog(Dialog[bool]):
         typed: The name to type.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
     def __init__(
         self,

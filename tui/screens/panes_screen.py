@@ -166,11 +166,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             self._header.show(self._totals(app.room.fleet, now), now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
-        groups = [group for group in header_totals(fleet, now) if group]
         app = self.ui
-        orders = self.controllers.order_totals()
-        if orders:
-            groups.insert(0, orders)
+        totals = header_totals(fleet, now, self.controllers.order_totals())
+        groups = [group for group in totals if group]
         marked = self._marks(fleet)
         if marked:
             groups.insert(0, marked)

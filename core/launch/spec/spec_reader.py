@@ -26,7 +26,7 @@ MAX_SPEC_BYTES = 1 << 20
 ON_ERROR_CHOICES = (
     '"stop": the first failed sample ends the task, and nothing is retried',
     '"continue": all samples run; a task with failed samples ends in error and is retried',
-    "{ tolerate = 0.1 }: like stop, but after 10% of the samples failed (5: after 5 samples)",
+    "{ tolerate = 0.1 }: stop once 10% of the samples failed (5 means five samples)",
 )
 """The choices for `on_error`, one line each."""
 

@@ -74,7 +74,7 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         parts = (
             plural(len(tasks), "task"),
             plural(len(models), "model"),
-            ", ".join(f"{name} {count}" for name, count in machines.items()),
+            _spread(machines),
         )
         yield span_of(f"{' · '.join(parts)} · ")
     yield span_of(f"at worst {_worst(checked)}", "dim")
@@ -82,6 +82,13 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         yield Span(Shown("  "))
         yield Span(glyph("production"), "warning")
         yield span_of(" on production", "warning")
+
+
+def _spread(machines: Mapping[MachineName, int]) -> str:
+    """Return how many runs each machine gets: `on h1, h2` or `3 on h1, 1 on h2`."""
+    if set(machines.values()) == {1}:
+        return f"on {', '.join(machines)}"
+    return ", ".join(f"{count} on {name}" for name, count in machines.items())
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
@@ -238,10 +245,11 @@ def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
     if stops:
         rest = len(checked) - len(stops)
         which = "this run" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
-        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "error"),)]
+        lines: list[TextLine] = [(span_of(f"a check stops {which}, so nothing starts", "error"),)]
         if rest:
-            stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
-            lines.append((span_of("x", "key"), span_of(f" drops the stopped runs: {stay}")))
+            verb = "remains" if rest == 1 else "remain"
+            skips = f"{plural(len(stops), 'run')}; {plural(rest, 'run')} {verb}"
+            lines.append((span_of("x", "key"), span_of(f" skips {skips}")))
         return tuple(lines)
     words = words_of(checked, fleet)
     if not words:

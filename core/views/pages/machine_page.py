@@ -13,8 +13,6 @@ from core.views.tables.machines import gpu_name, link_words
 from core.views.tables.processes import ProcessLine, command, process_words
 
 _SHOWN_CONTAINERS = 50
-_SAME_CLOCK = 0.05
-"""Seconds. Two clocks that differ by less are shown as the same."""
 
 
 def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
@@ -53,7 +51,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 def _link(machine: Machine, now: float) -> Iterator[Fact]:
     link = machine.link
     yield words("address", machine.address)
-    yield words("kind", machine.kind, "dim")
+    yield words("link type", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
     if link.reason:
         yield words("why", link.reason, limit=400)
@@ -79,9 +77,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         skew = fmt.sane(probe.clock_offset)
         if skew is not None:
             tone: Tone = "warning" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
-            off = f"{abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this computer's"
-            same = "same as this computer's"
-            yield fact("clock", (span_of(same if abs(skew) < _SAME_CLOCK else off, tone),))
+            yield fact("clock", (span_of(fmt.clock_offset(skew), tone),))
     if facts is None:
         return
     if facts.load:

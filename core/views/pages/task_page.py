@@ -15,7 +15,15 @@ from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
-from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
+from core.views.tables.tasks import (
+    age_cell,
+    is_parked,
+    left_cell,
+    pause_cell,
+    progress_bar,
+    rate,
+    state_word,
+)
 
 _SHOWN_METRICS = 40
 
@@ -49,6 +57,8 @@ def task_page(
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
+    if is_parked(line):
+        yield words("process", "parked: it is kept alive after its end; release lets it exit")
     yield fact("progress", (*progress_bar(line), span_of("  "), *_progress_words(line)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)

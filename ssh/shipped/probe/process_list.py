@@ -74,7 +74,7 @@ class ProcessList(threading.Thread):
             process = process or self.add(key, each)
             process.by_name = process.by_name or each.by_name
             if process.ended_at is not None:
-                process.begin_anew()
+                process.restart()
             if process.is_contained:
                 continue
             if each.is_cut_off:

@@ -165,7 +165,8 @@ def test_a_sample_that_has_ended_can_not_be_ended_again() -> None:
         key = SampleKey(task_key(), 1, 1)
         found = endings(known, [key])
         assert {each.why_not for each in found} == {f"the sample has ended ({word})"}
-        assert Verb.CANCEL not in {each.action.verb for each in buttons(known, [key])}
+        verbs = {each.action.verb for each in buttons(known, [key])}
+        assert not {Verb.CANCEL, Verb.SCORE} & verbs
         requeue = next(e for e in entries(known, [key]) if e.action.verb is Verb.REQUEUE)
         assert requeue.why_not is None
 
@@ -187,3 +188,21 @@ def test_buttons_fit_the_state() -> None:
 
 def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:
     assert not {each.letter for each in OFFERS} & {"A", "q"}
+
+
+def test_a_finished_task_has_no_button_that_scores_samples_in_flight() -> None:
+    done = fleet_after(
+        named(), link(), process_seen(), tasks_seen(task_row(status="completed", keep_alive=True))
+    )
+    for known, words in (
+        (done, {"score finished"}),
+        (fleet(), {"score now", "score finished"}),
+    ):
+        shown_words = {each.word for each in buttons(known, [task_key()])}
+        assert shown_words & {"score now", "score finished"} == words
+
+
+def test_a_process_that_starts_is_not_a_leftover() -> None:
+    known = fleet_after(named(), link(), process_seen(state=ProcessState.STARTING))
+    words = [each.word for each in buttons(known, [process_key()])]
+    assert "kill leftover process" not in words

@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+import tokenize
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from ssh.handshake import compressed
 from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
-from ssh.shipped_program import shipped_program
+from ssh.shipped_program import sent_program, shipped_program, without_comments
 from tests.support.direct_probe import direct_probe
 from tests.support.programs import program_file
 from tests.support.pythons import pythons
@@ -67,6 +70,70 @@ def test_a_program_begins_with_its_docstring_and_names_its_files(name: str) -> N
     assert text.startswith((SHIPPED / name / "__init__.py").read_text())
     assert f"\n# -- {name}/main.py: " in text
     assert text.splitlines()[-2] == 'if __name__ == "__main__":'
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    """Leaves out strings and numbers that are statements, also in the text of another program."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        is_program = isinstance(node.value, str) and "\nif __name__ ==" in node.value
+        return ast.Constant(_statements(str(node.value))) if is_program else node
+
+
+def _statements(text: str) -> str:
+    """Return a program's statements with their lines, without docstrings."""
+    tree = _WithoutDocstrings().visit(ast.parse(text))
+    lines = [
+        (type(node).__name__, node.lineno) for node in ast.walk(tree) if isinstance(node, ast.stmt)
+    ]
+    return f"{ast.dump(tree)} {lines}"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_sent_has_the_same_statements_on_the_same_lines(name: str) -> None:
+    readable, sent = shipped_program(name).decode(), sent_program(name).decode()
+    assert _statements(sent) == _statements(readable)
+    assert len(sent.splitlines()) == len(readable.splitlines())
+    tokens = tokenize.generate_tokens(StringIO(sent).readline)
+    assert [token.string for token in tokens if token.type == tokenize.COMMENT] == []
+
+
+MAX_SENT_BYTES = {
+    "fetch": 11_500,
+    "gpu_holder": 10_500,
+    "launcher": 21_000,
+    "log_script": 7_000,
+    "probe": 34_000,
+    "survey": 18_500,
+}
+"""What a program may cost a thin link: 64 kbit/s carry 8 kB in a second."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_sent_is_small(name: str) -> None:
+    assert len(compressed(sent_program(name), has_bz2=True)) < MAX_SENT_BYTES[name]
+    assert len(compressed(sent_program(name), has_bz2=False)) < 1.25 * MAX_SENT_BYTES[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"""Doc.\n\nMore."""\nx = 1  # one\n', "\n\n\nx = 1\n"),
+        ('def f():\n    """Doc."""\n', "def f():\n    0\n"),
+        ('def f():  # why\n    # how\n    "Doc."\n    x\n', "def f():\n\n    0\n    x\n"),
+        ('X = 1\n"""What X is."""\n', "X = 1\n\n"),
+        ('f(\n    "a # b"  # c\n    "d",\n)\n', 'f(\n    "a # b"\n    "d",\n)\n'),
+        ("x = \\\n'a'\n", "x = \\\n'a'\n"),
+        ("x = '\\'#'  # y\n", "x = '\\'#'\n"),
+        ("x = b'''#\n'''  # y", "x = b'''#\n'''"),
+        ('x = ""\ny = """\\"""a"""\n', 'x = ""\ny = """\\"""a"""\n'),
+    ],
+)
+def test_comments_and_docstrings_go_and_all_else_stays(text: str, expected: str) -> None:
+    assert without_comments(text) == expected
 
 
 def test_the_same_bytes_come_each_time() -> None:
