@@ -19,7 +19,7 @@ from tests.support.rooms import answerable, app_on, screen_text, services_on, sh
 from tui.app import RoomApp
 from tui.screens.guides import GuidesScreen
 
-pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("guides")
 SIZE = (160, 46)
 
 

@@ -8,6 +8,7 @@ from core.fleet import Fleet
 from core.format import plural, times_in_words
 from core.ids import MachineName
 from core.launch.plan.confirmation import words_to_launch
+from core.launch.plan.risks import author_warning
 from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
@@ -61,7 +62,9 @@ def title_of(checked: Sequence[CheckedPlan]) -> Shown:
 
 def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
     """Return the title, the size of the launch, and the number of checks by result."""
-    lines: list[TextLine] = [(Span(title_of(checked), "strong"),)]
+    authors = dict.fromkeys(author_warning(each.plan.spec) for each in checked)
+    lines: list[TextLine] = [(Span(shown(each, 600), "error"),) for each in authors if each]
+    lines.append((Span(title_of(checked), "strong"),))
     lines.append(tuple(_reach(checked, fleet)))
     return (*lines, tuple(_summary(checked)))
 

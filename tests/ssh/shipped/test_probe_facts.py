@@ -300,6 +300,12 @@ def test_a_tool_that_hangs_from_the_first_reading_on_is_reported_before_the_next
         assert facts["docker"]["error"].startswith("no answer for")
 
 
+def _first_answer(probe: DirectProbe) -> dict[str, Any] | None:
+    """Return the first facts with an answer of the GPU tool."""
+    all_facts = (json.loads(frame.body) for frame in probe.of("facts"))
+    return next((facts for facts in all_facts if facts["gpu_state"] == "ok"), None)
+
+
 def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
     tools: Path, tool: Tool, tmp_path: Path
 ) -> None:
@@ -313,7 +319,10 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
     source.write_text(text.replace("STUCK_AFTER_S = 8.0", "STUCK_AFTER_S = 0.5"))
     with direct_probe(tmp_path, env=env, facts_every=1, program=source) as probe:
         before = time.time()
-        facts = facts_of(probe, lambda facts: facts["gpu_state"] == "stuck")
+        answered = probe.until(lambda: _first_answer(probe))  # until then it is slow, not hung
+        facts = facts_of(
+            probe, lambda facts: facts["at"] > answered["at"] and facts["gpu_state"] == "stuck"
+        )
         assert before - 2 < facts["gpu_since"] < time.time()
         assert facts["cpus"]
         since = facts["gpu_since"]
