@@ -58,7 +58,8 @@ def test_reads_share_one_start_and_one_that_hangs_or_dies_costs_only_itself(
     assert reasons(reader.run(PYTHON, missing, 90.0)) == gone
 
     # It ends by itself with its input, or when nothing is asked for a while.
-    reader.child.stdin.close()
+    ended: Any = reader.child
+    ended.stdin.close()
 
     def is_tidied() -> bool:
         reader.tidy()
