@@ -166,7 +166,8 @@ def machine_lines(machine: Machine) -> list[str]:
         if facts.gpus and facts.gpu_error:
             pairs.append(("warning", facts.gpu_error))
         docker = facts.docker
-        running = f"{docker.version}, {fmt.plural(len(docker.containers), 'container')}"
+        number = max(docker.total, len(docker.containers))
+        running = f"{docker.version}, {fmt.plural(number, 'container')}"
         is_ok = docker.state is ToolState.OK
         pairs.append(("Docker", running if is_ok else _tool(docker.state, docker.error)))
     if link.advice:
