@@ -1,4 +1,4 @@
-"""A short run of each fuzzer; `make soak` runs each for ten minutes."""
+"""A short run of each fuzzer; `make fuzz` runs each for ten minutes."""
 
 import pytest
 
