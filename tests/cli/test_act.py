@@ -17,7 +17,7 @@ from tests.support.evals import Eval, running_evals
 from tests.support.terminal import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("acted_by_command")
 
 
 @pytest.fixture(scope="module")
