@@ -23,7 +23,7 @@ from core.config.file import check_config
 from core.ctl import config_envelopes, decode, envelopes, log_answers, sample_details
 from core.errors import EvalroomError
 from core.event_codec import event_of, line_of
-from core.frames import BrokenFrame, Splitter
+from core.frames import Splitter
 from core.ids import MachineName
 from core.launch.preflight.survey_facts import parse_survey
 from core.launch.spec.spec_reader import check_spec
@@ -48,7 +48,7 @@ from tui.keys.table import KEYS_BY_NAME
 
 Target = Callable[[bytes], object]
 NONCE = "0123456789abcdef"
-REFUSALS = (EvalroomError, BrokenFrame)
+REFUSALS = (EvalroomError,)
 """What a target may answer to bytes that it does not take."""
 
 TASK = {
@@ -61,9 +61,10 @@ SAMPLE = {
     "activity": {"kind": "tool", "calls": [{"id": "c", "function": "bash", "started_at": 1.0}]},
     "scores": {"s": 1.0}, "error": None,
 }  # fmt: skip
+RECORD = {"pid": 4, "run_id": "r", "started_at": 1.0, "api_version": 8}
 PROCESS = {
     "pid": 4, "start": "abcdef01-3", "state": "live", "argv": ["inspect", "eval"], "cwd": "/x",
-    "record": {"pid": 4, "run_id": "r", "started_at": 1.0, "api_version": 8},
+    "record": RECORD,
 }  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _objects(data: bytes) -> None:
             with contextlib.suppress(*REFUSALS):
                 read(answer)
     with contextlib.suppress(*REFUSALS):
-        list(process_reports(MachineName("m"), data, at=1.0))
+        process_reports(MachineName("m"), data, at=1.0)
     reader = AnswerReader(10_000, nonce=NONCE)
     with contextlib.suppress(*REFUSALS):
         for at in range(0, len(data), 61):
@@ -166,7 +167,7 @@ def targets() -> Mapping[str, Fuzzed]:
     happened = (named(), link(), facts(), process_seen(), tasks_seen(task_row()), process_gone())
     events = [line_of(each).encode() for each in happened]
     lock = _json({"v": 1, "run": "r", "pids": {"1": "x-1", "999999": 3}, "gpu": 0})
-    record = _json(PROCESS["record"] | {"socket_path": "/x/4.sock"})
+    record = _json({**RECORD, "socket_path": "/x/4.sock"})
     config = [
         _config_example(),
         b'[[machines]]\nname = "h"\nlink = "command"\ncommand = ["ssh", "h"]\n',

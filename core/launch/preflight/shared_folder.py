@@ -55,8 +55,8 @@ def _judged(part: Mapping[str, object], *, has_default: bool) -> SharedFolder:
     steps = (MAKE_SHARED_FOLDER, KEEP_SHARED_FOLDER) if has_default else ()
     state = text(part, "state")
     if state != "ok":
-        why = shown(text(part, "error") or "the machine can't say", 300)
-        return SharedFolder(folder="", trouble=shown(f"GPUs can't be reserved: {why}", 400))
+        error = text(part, "error") or "the machine can't say"
+        return SharedFolder(folder="", trouble=shown(f"GPUs can't be reserved: {error}", 400))
     found = inner(part, "value")
     folder, why = text(found, "folder") or "", text(found, "why") or ""
     if folder != OWN_FOLDER:
