@@ -129,7 +129,9 @@ class ProcessGone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadEvalFound:
-    """Files of an eval were found whose process died while no probe saw it.
+    """Files of an eval were found that nobody could watch: they name its logs.
+
+    It died while no probe saw it, or it ended without a control server.
 
     Attributes:
         at: Unix seconds on the desk's clock.
