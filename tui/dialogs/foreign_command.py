@@ -25,7 +25,7 @@ class ForeignCommandDialog(Dialog[bool]):
         lines = text.splitlines()
         cut = len(lines) > _SHOWN_LINES
         super().__init__(
-            Shown("Somebody else wrote this command"),
+            Shown("Someone else wrote this command"),
             [
                 (),
                 text_line(f"{writer} wrote it, not you. Read it before you paste it.", "error"),
