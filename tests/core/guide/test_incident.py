@@ -85,7 +85,7 @@ async def test_only_pauses_of_this_guide_are_resumed_after_a_restart(
     assert ours.task()["process_paused"], "someone else's own pause stays"
 
 
-async def test_a_pause_that_somebody_changed_meanwhile_is_left_as_it_is(
+async def test_a_pause_that_someone_changed_meanwhile_is_left_as_it_is(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = started(evals, evals.folder / "d").wait_ready()
