@@ -9,6 +9,8 @@ from core.views.cells import Span
 from tui.dialogs.dialog import Dialog, text_line
 from tui.ui import Ui
 
+RECORDED = "Whoever made this recording"
+"""The writer of every command of a recording."""
 _SHOWN_LINES = 12
 _LINE = 400
 
