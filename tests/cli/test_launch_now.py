@@ -33,7 +33,7 @@ def _named(home: Home) -> Home:
 
 
 def test_a_spec_is_launched_waited_for_and_reported(here: Home) -> None:
-    ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
+    ran = here.run("launch", "s.toml", "--yes", "--wait", "--json")
     printed = ran.json
     assert ran.status == 0, printed
     assert (printed["state"], printed["status"]) == ("success", "success")
