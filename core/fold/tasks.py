@@ -116,7 +116,12 @@ def with_header(task: Task, event: LogRead, *, gone: bool, offset: float) -> Tas
 
 
 def _named_by(row: TaskRow, header: LogHeader) -> TaskRow:
-    """Return the row of an eval that no room saw, with the names in its log."""
+    """Return the row with the names in its log, if no room saw the eval; and with its log.
+
+    The log that a recovery wrote takes the place of the old one.
+    """
+    if header.location != row.log_location and row.log_location:
+        row = with_fields(row, log_location=header.location)
     if row.eval_id or not header.eval_id:
         return row
     return with_fields(

@@ -246,6 +246,7 @@ def _lines(target: str) -> dict[str, list[str]]:
         "machines": ["machines"],
         "machines check": ["machines", "check", "here"],
         "machines prepare": ["machines", "prepare", "here", "s.toml", "--yes"],
+        "doctor": ["doctor"],
         "findings": ["findings"],
         "findings ack": ["findings", "ack", "F1"],
         "journal": ["journal"],

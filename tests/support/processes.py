@@ -118,7 +118,7 @@ def _mounts(pid: int) -> Path:
 
 
 def wait_gone(pids: Callable[[], list[int]], what: str, seconds: float = WAIT_S) -> None:
-    """Wait until there are no such processes any more; the test has seen them before."""
+    """Wait until there are no such processes; the test has seen them before."""
     wait_until(
         lambda: not pids(),
         f"{what} gone",

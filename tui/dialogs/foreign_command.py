@@ -9,6 +9,8 @@ from core.views.cells import Span
 from tui.dialogs.dialog import Dialog, text_line
 from tui.ui import Ui
 
+RECORDED = "Whoever made this recording"
+"""The writer of every command of a recording."""
 _SHOWN_LINES = 12
 _LINE = 400
 
@@ -25,7 +27,7 @@ class ForeignCommandDialog(Dialog[bool]):
         lines = text.splitlines()
         cut = len(lines) > _SHOWN_LINES
         super().__init__(
-            Shown("Somebody else wrote this command"),
+            Shown("Someone else wrote this command"),
             [
                 (),
                 text_line(f"{writer} wrote it, not you. Read it before you paste it.", "error"),

@@ -36,6 +36,7 @@ class KeysDialog(ModalScreen[None], inherit_bindings=False):
         """Draw the page."""
         pane = self.query_one(LinesPane)
         pane.make_current(True)
+        pane.indent = _KEY_ROOM
         pane.show(Shown("Keys"), self._lines, footer=(Span(Shown("Esc closes"), "dim"),))
 
     def on_resize(self) -> None:

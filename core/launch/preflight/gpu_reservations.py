@@ -43,6 +43,10 @@ SHARED_FOLDER = "/var/lock/evalroom"
 """The default folder of reservations, shared by all accounts."""
 MAKE_SHARED_FOLDER = f"sudo install -d -m 1777 -o root {SHARED_FOLDER}"
 """The command with which an administrator makes it, until the next start of the machine."""
+KEEP_SHARED_FOLDER = (
+    f"echo 'd {SHARED_FOLDER} 1777 root root -' | sudo tee /etc/tmpfiles.d/evalroom.conf"
+)
+"""The command with which systemd makes it again at each start; `/var/lock` is a memory disk."""
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096

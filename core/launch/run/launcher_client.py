@@ -70,7 +70,7 @@ async def start_run(
 
 
 async def bar_start(worker: Worker, machine: MachineName, directory: str) -> bool:
-    """Take a run's start lock, so that it can't start any more; False: it has started.
+    """Take a run's start lock, so that it can no longer start; False: it has started.
 
     Raises:
         JobFailed: The machine can't take the lock; the run has not started.

@@ -64,6 +64,11 @@ def _fits_keep(action: Action, targets: Targets, fleet: Fleet) -> bool:
     return (action.verb is Verb.RELEASE) in kept
 
 
+def _fits_recover(action: Action, targets: Targets, fleet: Fleet) -> bool:
+    del action
+    return any(isinstance(each, TaskKey) and _has_buffer(fleet, each) for each in targets)
+
+
 _RULES: dict[Verb, Callable[[Action, Targets, Fleet], bool]] = {
     Verb.PAUSE: _fits_pause,
     Verb.RESUME: _all_held,
@@ -72,6 +77,7 @@ _RULES: dict[Verb, Callable[[Action, Targets, Fleet], bool]] = {
     Verb.END: _fits_end,
     Verb.SCORE: _fits_score,
     Verb.REQUEUE: _fits_requeue,
+    Verb.RECOVER: _fits_recover,
 }
 
 
@@ -91,6 +97,11 @@ def _is_leftover(fleet: Fleet, target: Target) -> bool:
 def _has_ended(fleet: Fleet, key: TaskKey) -> bool:
     task = fleet.tasks.get(key)
     return task is None or task.state is not TaskState.RUNNING
+
+
+def _has_buffer(fleet: Fleet, key: TaskKey) -> bool:
+    task = fleet.tasks.get(key)
+    return task is not None and task.header is not None and task.header.buffer is not None
 
 
 def _has_errors(fleet: Fleet, target: Target) -> bool:
