@@ -113,7 +113,7 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         assert re.search("-default-1 of sample [01]/1", killed.text)
         docker_engine.run("rm", "--force", first)
         await watched.until(
-            lambda: finding(watched, lambda each: "no sandbox any more: " in each.text),
+            lambda: finding(watched, lambda each: "no longer has a sandbox: " in each.text),
             "it is gone",
         )
         facts = watched.fleet.machines[LOCAL].facts

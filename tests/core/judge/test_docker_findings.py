@@ -146,7 +146,7 @@ def test_a_sandbox_that_is_gone_under_a_running_sample_is_a_finding() -> None:
         both(-1), read(0, box(1), box(2)), both(0), read(1, box(1)), both(1), read(2, box(1))
     )
     [found] = docker_findings(fleet)
-    assert found.text.startswith("1 running sample has no sandbox any more: 2/1.")
+    assert found.text.startswith("1 running sample no longer has a sandbox: 2/1.")
 
 
 def test_samples_that_end_between_two_readings_lost_nothing() -> None:
