@@ -282,7 +282,7 @@ def test_a_command_sends_only_what_the_table_allows(
     target = f"here:{one.task('turns')['task_id']}"
     words = _lines(target)[name]
     before = one.task("turns")
-    ran = home.run("--read-only", *words, timeout=90)
+    ran = home.run("--read-only", *words)
     told = ran.out + ran.err
     assert all(frame_reads(each["kind"]) for each in wire.frames()), told
     assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs()), told
