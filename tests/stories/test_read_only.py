@@ -246,6 +246,7 @@ def _lines(target: str) -> dict[str, list[str]]:
         "machines": ["machines"],
         "machines check": ["machines", "check", "here"],
         "machines prepare": ["machines", "prepare", "here", "s.toml", "--yes"],
+        "doctor": ["doctor"],
         "findings": ["findings"],
         "findings ack": ["findings", "ack", "F1"],
         "journal": ["journal"],
@@ -281,7 +282,7 @@ def test_a_command_sends_only_what_the_table_allows(
     target = f"here:{one.task('turns')['task_id']}"
     words = _lines(target)[name]
     before = one.task("turns")
-    ran = home.run("--read-only", *words, timeout=90)
+    ran = home.run("--read-only", *words)
     told = ran.out + ran.err
     assert all(frame_reads(each["kind"]) for each in wire.frames()), told
     assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs()), told
