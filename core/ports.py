@@ -10,6 +10,7 @@ from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.job import Job
+from core.model.question import Question
 from core.model.task import ProgressPoint
 
 
@@ -102,6 +103,10 @@ class MachineConnection(Protocol):
         """
         ...
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading from the link, or go on; meanwhile the machine waits, and is not silent."""
+        ...
+
     def retry_now(self) -> None:
         """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...
@@ -119,8 +124,8 @@ class MachineConnection(Protocol):
         ...
 
 
-Ask = Callable[[str, bool], Awaitable[str | None]]
-"""Asks the operator one question: (prompt, whether to echo the answer) -> answer; None: refused."""
+Ask = Callable[[Question], Awaitable[str | None]]
+"""Asks the operator one question and returns the answer; None: refused."""
 
 
 class EventStore(Protocol):
@@ -143,7 +148,7 @@ class EventStore(Protocol):
         ...
 
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
-        """Write findings that opened, changed or closed, in place of what was written of them.
+        """Write findings that opened, changed or closed; they replace their older versions.
 
         Raises:
             StorageError: They are not on disk.

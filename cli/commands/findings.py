@@ -99,7 +99,7 @@ def _task_names(events: Sequence[Event]) -> Mapping[TaskKey, str]:
 
 
 def _subject(finding: Finding, names: Mapping[TaskKey, str]) -> str:
-    """Return what a finding is about, in the words that a TARGET has."""
+    """Return what a finding is about, written as a TARGET."""
     if finding.task is not None:
         name = names.get(finding.task)
         named = f" ({shown(name, 60)})" if name is not None else ""
@@ -117,9 +117,9 @@ def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
         fits = [each for each in waiting if typed and _short(each).startswith(typed)]
         if len(fits) != 1:
             what = (
-                "several findings have ids that begin"
+                "the IDs of several findings begin"
                 if fits
-                else "no waiting finding has an id that begins"
+                else "no finding that waits for you has an ID that begins"
             )
             raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
         found[fits[0].id] = fits[0]

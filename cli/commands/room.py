@@ -15,6 +15,7 @@ from cli.wiring.desk import desk_of
 from cli.wiring.history import history_of, past_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
+from core.model.question import Question
 from storage.paths import paths
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ async def _room(config: Config, options: GlobalOptions) -> int:
 
     trust_the_terminal()
 
-    async def ask(prompt: str, is_seen: bool) -> str | None:
-        return await apps[0].ask(prompt, is_seen) if apps else None
+    async def ask(question: Question) -> str | None:
+        return await apps[0].ask(question) if apps else None
 
     places = paths()
     async with history_of(config, places) as history:

@@ -6,14 +6,16 @@ from types import MappingProxyType
 from core.events import DeadEvalFound, ProcessGone
 from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_item, with_items
+from core.fold.limits import room_for_tasks, task_units, with_room_for_process
 from core.fold.processes import over_at
 from core.fold.tasks import settled
 from core.ids import ProcessKey, TaskKey
+from core.model.limits import MAX_PROCESS_TASKS
 from core.model.process import Process, ProcessState
 from core.model.task import Task, TaskRow, TaskState
 
 UNSEEN_AFTER_S = 10.0
-"""Seconds since a process was last listed from which on nobody saw its end."""
+"""If a process was last listed longer ago than this, evalroom did not see its end, seconds."""
 _CLOCK_SLACK_S = 5.0
 _MAX_RUN_CHARACTERS = 64
 _LOG_NAME = re.compile(r"_(?P<task_id>[A-Za-z0-9]{8,40})\.(?:eval|json)\Z")
@@ -77,20 +79,32 @@ def find_dead(fleet: Fleet, event: DeadEvalFound) -> Fleet:
         return fleet
     machine = event.process.machine
     listed = {task.row.log_location for key, task in fleet.tasks.items() if key.machine == machine}
-    unknown = [log for log in event.logs if log not in listed and f"file://{log}" not in listed]
+    unknown = [log for log in event.logs if not listed & _names_of(log)]
     if not unknown:
         return fleet
+    with_room = fleet if known is not None else with_room_for_process(fleet, event.process)
+    if with_room is None:
+        return fleet
+    fleet = with_room
     process = known if known is not None else _dead_process(event, offset)
-    tasks = [_dead_task(process.key, log, event) for log in unknown]
+    room = min(room_for_tasks(fleet, machine), MAX_PROCESS_TASKS - len(process.tasks))
+    tasks = [_dead_task(process.key, log, event) for log in unknown[: max(0, room)]]
     keys = dict.fromkeys((*process.tasks, *(task.key for task in tasks)))
     every = thawed(fleet.tasks)
     every.update({task.key: task for task in tasks})
-    process = with_fields(process, tasks=tuple(keys))
+    units = process.task_units + task_units(task.row for task in tasks)
+    process = with_fields(process, tasks=tuple(keys), task_units=units)
     return with_fields(
         fleet,
         processes=with_item(fleet.processes, process.key, process),
         tasks=MappingProxyType(every),
     )
+
+
+def _names_of(log: str) -> set[str]:
+    """Return the locations under which a log is listed: as a URL, and after its recovery."""
+    recovered = f"{log.removesuffix('.eval')}-recovered.eval"
+    return {log, f"file://{log}", recovered, f"file://{recovered}"}
 
 
 def _is_it(process: Process, event: DeadEvalFound, offset: float) -> bool:

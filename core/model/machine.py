@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from core.ids import MachineName
+from core.model.limits import LeftOut
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -121,6 +122,41 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxHolder:
+    """The sample that made a container, by the trace file of its eval.
+
+    Attributes:
+        pid, start: Its process, as in `ProcessKey`; `start` is empty for an eval that died before
+            the probe saw it.
+        task: The name of its task.
+        sample_id, epoch: The sample.
+        is_alive: Whether that process lives.
+    """
+
+    pid: int
+    start: str
+    task: str
+    sample_id: str | int
+    epoch: int
+    is_alive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlistedEval:
+    """A process that may hold containers: an eval that the probe does not list.
+
+    Attributes:
+        pid: Its process id.
+        name: The first words of its command line.
+        user: The account that it runs as.
+    """
+
+    pid: int
+    name: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """A container that runs, or one of Inspect's that has stopped; memory in bytes.
 
@@ -131,7 +167,7 @@ class Container:
         is_running: Whether it runs.
         created: When it was made, Unix seconds on the host's own clock; None: unknown.
         project: The Compose project that it belongs to; empty: none.
-        is_own: Whether the files of that project belong to the user of the link.
+        holder: The sample of an eval of this machine that made it; None: not known.
     """
 
     id: str
@@ -142,7 +178,7 @@ class Container:
     is_running: bool = True
     created: float | None = None
     project: str = ""
-    is_own: bool = False
+    holder: SandboxHolder | None = None
 
     @property
     def has_stopped(self) -> bool:
@@ -159,9 +195,11 @@ class Docker:
         version: Its version.
         error: Why it could not be read.
         since: Since when it is stuck, Unix seconds on the host's own clock.
-        containers: The containers that run, and those of Inspect that have stopped.
-        others: Number of evals on the host that the probe does not list (of other accounts or
-            data folders). They may hold containers too.
+        containers: The containers that run, and those of Inspect that have stopped; those of
+            Inspect first.
+        total: How many there are; more than `containers` if some were left out.
+        unlisted: Some evals on the host that the probe does not list, such as those of other
+            accounts and of notebooks. They may hold the containers whose holder is not known.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -169,7 +207,13 @@ class Docker:
     error: str | None = None
     since: float | None = None
     containers: tuple[Container, ...] = ()
-    others: int = 0
+    total: int = 0
+    unlisted: tuple[UnlistedEval, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all containers are listed."""
+        return self.total <= len(self.containers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +263,8 @@ class MachineFacts:
         gpu_error: Why it could not be read; or what it warned of, while its state is ok.
         docker: Docker on the machine.
         inspect: The Inspect of the configured Python.
+        left_out: How many GPUs, containers, disks and processes on GPUs were left out, because
+            they are too many.
     """
 
     at: float
@@ -235,6 +281,7 @@ class MachineFacts:
     gpu_error: str | None = None
     docker: Docker = Docker()
     inspect: InspectFound = InspectFound()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +294,7 @@ class ProbeFound:
         pid: The probe's process id.
         read_only: Whether it relays GETs only.
         clock_offset: The host's clock minus the desk's at the hello, seconds.
-        boot_id: What tells the boots of kernels apart; empty if unknown.
+        boot_id: Identifies one boot of a kernel; empty if unknown.
         namespace: Its pid namespace, as that kernel names it; empty if unknown.
     """
 
@@ -277,6 +324,8 @@ class Machine:
         probe: The probe on it; None until one answered.
         facts: The newest reading of the host; None until one came.
         facts_at: When `facts` came, Unix seconds at the desk.
+        left_out: How much of what it sent is not kept, because it is too much.
+        sample_units: How many rows its samples count as (`core.model.limits.units`), at most.
     """
 
     name: MachineName
@@ -289,6 +338,8 @@ class Machine:
     probe: ProbeFound | None = None
     facts: MachineFacts | None = None
     facts_at: float | None = None
+    left_out: LeftOut = LeftOut()
+    sample_units: int = 0
 
     @property
     def is_reached(self) -> bool:

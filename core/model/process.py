@@ -90,6 +90,8 @@ class Process:
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
         operations: What its samples and it have done for some seconds, by its trace file; None:
             not known.
+        task_units: How many rows its tasks count as (`core.model.limits.units`).
+        tasks_left_out: How many of its tasks are not kept, because they are too many.
     """
 
     key: ProcessKey
@@ -120,6 +122,8 @@ class Process:
     is_cut_off: bool = False
     is_stopped: bool = False
     operations: tuple[Operation, ...] | None = None
+    task_units: int = 0
+    tasks_left_out: int = 0
 
     @property
     def is_gone(self) -> bool:
@@ -130,6 +134,16 @@ class Process:
     def is_over(self) -> bool:
         """Whether its evals are over: it is parked, or gone."""
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
+
+    @property
+    def sandbox_type(self) -> str:
+        """The type of sandbox that its command line names; empty: it names none."""
+        for at, word in enumerate(self.argv):
+            name, equals, value = word.partition("=")
+            if name == "--sandbox":
+                chosen = value if equals else " ".join(self.argv[at + 1 : at + 2])
+                return chosen.partition(":")[0]
+        return ""
 
     @property
     def can_signal(self) -> bool:

@@ -59,8 +59,8 @@ class TaskRow:
         started_at, completed_at: When it started and finished.
         paused: The latches that pause it: `task`, `process`, `model`.
         paused_now: Those of them that are hard pauses.
-        quiesced: Whether no sample is in flight any more.
-        held: Samples parked at a model call by a hard pause.
+        quiesced: Whether no sample is in flight while it is paused.
+        held: Samples that a hard pause holds at a model call.
         resolving: `drain`, `score` or `error` while a graceful stop is pending.
         attempts: Number of the attempt, from 1.
         epochs: Number of epochs.
@@ -150,6 +150,7 @@ class Task:
         samples_heard_at: When that answer came, Unix seconds at the desk; None until one came.
         samples_cut: Number of rows that are not listed: finished ones beyond the cap, or cut by
             the server.
+        sample_units: How many rows its samples count as (`core.model.limits.units`).
         trail: Recent progress points, oldest first, bounded.
         header: The header of its log; None until it was read.
         logged: The counts and errors of its log's samples; their rows are in `samples`. None until
@@ -160,6 +161,7 @@ class Task:
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
         has_sandboxes: Whether it was seen to hold Docker containers.
+        sandboxed: Its running samples that were seen to hold one.
     """
 
     key: TaskKey
@@ -173,6 +175,7 @@ class Task:
     samples_as_of: float | None = None
     samples_heard_at: float | None = None
     samples_cut: int = 0
+    sample_units: int = 0
     trail: tuple[ProgressPoint, ...] = ()
     header: LogHeader | None = None
     logged: LogSamples | None = None
@@ -182,6 +185,7 @@ class Task:
     ended_at: float | None = None
     trouble: str | None = None
     has_sandboxes: bool = False
+    sandboxed: frozenset[SampleId] = frozenset()
 
     @property
     def progress(self) -> TaskCounts:

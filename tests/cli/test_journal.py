@@ -196,5 +196,5 @@ def test_it_is_read_while_an_evalroom_writes_and_makes_no_link(home: Home) -> No
     with closing(sqlite3.connect(database(home), isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("DELETE FROM orders")
-        printed = home.run("journal", "--json", timeout=20).json
+        printed = home.run("journal", "--json").json
     assert [each["id"] for each in printed["orders"]] == ["d", "c", "b", "a"]

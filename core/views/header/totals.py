@@ -28,14 +28,20 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 }
 
 
-def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
-    """Return the header's groups: machines, findings, runs, tasks, samples in flight, token rate.
+def header_totals(fleet: Fleet, now: float, orders: HeaderGroup = ()) -> tuple[HeaderGroup, ...]:
+    """Return the header's groups: machines, findings, orders, runs, tasks, in flight, token rate.
 
     A narrow header leaves out the last groups, which the operator needs least.
+
+    Args:
+        fleet: All that is known.
+        now: Unix seconds at the desk.
+        orders: The totals of the orders that were sent; empty: they are left out.
     """
     return (
         _machines(fleet),
         *_findings(fleet),
+        *((orders,) if orders else ()),
         *_runs(fleet, now),
         *_tasks(fleet, now),
     )

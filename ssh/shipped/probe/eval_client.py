@@ -77,7 +77,7 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches once, without a pause, because somebody asked for it."""
+        """Read all watches once, without a pause, because someone asked for it."""
         with self.wake:
             for watch in self.watches.values():
                 watch.is_hurried = True
@@ -145,7 +145,7 @@ class EvalClient(threading.Thread):
             if not self.take_turn():
                 continue
             with self.wake:
-                job, due = self.choose()  # anew: others may have read meanwhile
+                job, due = self.choose()  # again: others may have read meanwhile
                 if job is not None and due <= time.monotonic() and not self.stopped:
                     if isinstance(job, Request):
                         self.requests.popleft()

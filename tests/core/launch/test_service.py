@@ -19,7 +19,7 @@ from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 def gpu_host(sshd: Sshd) -> MachineConfig:
@@ -195,7 +195,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         with pytest.raises(JobFailed, match="its tmux session has ended"):
             await here.launches.output(failed)
         assert await list_sessions(here.place, [local.name]) == ()
-        # A start that is sent again leaves no secrets where nothing reads them any more.
+        # A start that is sent again leaves no secrets where nothing reads them.
         assert (await launcher_client.start_run(here.place, checked[0].plan, {"S": "sk-canary"}))[
             0
         ] == 75

@@ -14,7 +14,9 @@ import pytest
 
 from ssh.shipped.probe import trace_file
 from ssh.shipped.probe.commands_in_traces import described
+from ssh.shipped.probe.liveness import start_of
 from ssh.shipped.probe.trace_file import MAX_POLL_BYTES, TraceFile, open_trace
+from ssh.shipped.probe.traces import MAX_NEW_TIES, Traces
 from tests.support.usage import cpu_seconds
 
 STARTED = 1_000.0
@@ -197,3 +199,19 @@ def test_a_command_is_told_by_its_first_plain_words(
 )
 def test_an_odd_command_is_told_without_words(odd: str) -> None:
     assert described(odd)[1] == ""
+
+
+def test_sandboxes_that_docker_no_longer_lists_are_forgotten() -> None:
+    traces = Traces(None)
+    here, gone = (os.getpid(), start_of(os.getpid(), None)), (2**22 + 1, "b-1")
+    numbers = range(MAX_NEW_TIES + 100)
+    for key in (here, gone):
+        traces.ties[key] = {f"inspect-a-i{n:06}": ("a", n, 1) for n in numbers}
+    listed = {"inspect-a-i000001"}
+    traces.forget_removed(listed)
+    assert list(traces.ties[gone]) == [*listed]
+    assert list(traces.ties[here])[:2] == [*listed, "inspect-a-i000100"]
+    assert len(traces.ties[here]) == MAX_NEW_TIES + 1
+    traces.forget_removed(set())
+    assert gone not in traces.ties
+    assert len(traces.ties[here]) == MAX_NEW_TIES
