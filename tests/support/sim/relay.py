@@ -15,22 +15,13 @@ import socket
 import sys
 import threading
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 real_exec = builtins.exec
 PROBE_MARKER = "evalroom-probe"
 """The first argument of a probe, as `ssh.probe_session` names it."""
-PROGRAM_NAME = "evalroom"
-"""What the boot calls the program that was sent, as `ssh.handshake` has it."""
 
 
-<<<<<<< HEAD
-def _exec_or_join(code: Any, *names: Any) -> None:
-    """Join the simulator in place of the program that was sent; run all else."""
-    if getattr(code, "co_filename", "") != PROGRAM_NAME:
-        real_exec(code, *(names or (sys._getframe(1).f_globals,)))  # pyright: ignore[reportPrivateUsage]
-        return
-=======
 def _exec(program: object, *_: object) -> None:
     """Leave out the small parts of BOOT; in place of the probe, which is compiled, join."""
     if not isinstance(program, str):
@@ -38,7 +29,6 @@ def _exec(program: object, *_: object) -> None:
 
 
 def _join() -> None:
->>>>>>> main
     far = socket.socket(socket.AF_UNIX)
     far.connect(sys.argv[1])
 
@@ -61,12 +51,8 @@ def main() -> None:
     place = sys.argv.index("-c") + 1
     boot, arguments = sys.argv[place], sys.argv[place + 1 :]
     if arguments[:1] == [PROBE_MARKER]:
-<<<<<<< HEAD
-        builtins.exec = _exec_or_join  # type: ignore[assignment]
-=======
         builtins.bz2 = bz2  # type: ignore[attr-defined] # BOOT imports it in a part left out
         builtins.exec = _exec  # type: ignore[assignment]
->>>>>>> main
     else:
         home = Path(sys.argv[1]).with_name("far-home")
         home.mkdir(exist_ok=True)
