@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Container
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
@@ -27,7 +26,7 @@ from tui.screens.action_screen import ActionScreen
 from tui.screens.ports import RoomUi
 from tui.screens.time_left_cache import TimeLeftCache
 from tui.terminal.changed_cells import CellsCompositor
-from tui.terminal.textual_internals import forget_strips, use_compositor
+from tui.terminal.textual_internals import use_compositor
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
@@ -62,12 +61,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
         self._header, self._pane_bar, self._key_bar = HeaderBar(), PaneBar(), KeyBar()
-        self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
-
-    def on_unmount(self) -> None:
-        """Forget what it drew; its panes do so themselves."""
-        forget_strips(self)
-        forget_strips(self._body)
+        self._too_small, self._body = TooSmall(), PaneBody(*self.panes, id="panes")
 
     # For subclasses
 
