@@ -20,6 +20,7 @@ from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace, machine_
 from tui.panes.action_bar import ActionBar
 from tui.panes.bars import HeaderBar, KeyBar, PaneBar
 from tui.panes.pane import Pane
+from tui.panes.pane_body import PaneBody
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall, is_too_small
 from tui.screens.action_screen import ActionScreen
