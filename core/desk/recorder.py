@@ -10,6 +10,7 @@ from typing import IO, Self
 from core.errors import StorageError
 from core.event_codec import line_of
 from core.events import Event
+from core.named_file import open_to_write
 
 MAX_QUEUED = 50_000
 """Events that may wait to be written; beyond that the recording stops, as it must be complete."""
@@ -31,8 +32,7 @@ class Recorder:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            descriptor = os.open(path, flags, 0o600)
+            descriptor = open_to_write(path, 0o600)
             if stat.S_ISREG(os.fstat(descriptor).st_mode):  # /dev/null belongs to everybody
                 os.fchmod(descriptor, 0o600)
         except OSError as error:

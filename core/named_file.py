@@ -1,0 +1,63 @@
+"""Opens files that a person named: a config, a spec, a recording. Any of them may be a pipe."""
+
+import errno
+import os
+import select
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+PIPE_TIMEOUT_S = 5.0
+"""How long the first data of a pipe may take, seconds."""
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a file, or a pipe that some program writes to.
+
+    Raises:
+        OSError: It can't be opened; it is a folder; or nothing came from a pipe within
+            `PIPE_TIMEOUT_S`.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check(handle, path)
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _check(handle: int, path: Path) -> None:
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISFIFO(mode):
+        return
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    if not waiting.poll(1000 * PIPE_TIMEOUT_S):
+        why = f"it is a pipe, and no program wrote to it within {PIPE_TIMEOUT_S:.0f} s"
+        raise TimeoutError(errno.ETIMEDOUT, why, str(path))
+
+
+def open_to_write(path: Path, mode: int) -> int:
+    """Open a file to replace what it holds, or a pipe that some program reads; return a descriptor.
+
+    Args:
+        path: The file.
+        mode: Its permissions if it is new.
+
+    Raises:
+        OSError: It can't be opened, or nobody reads the pipe.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        handle = os.open(path, flags, mode)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            why = "it is a pipe or a socket that no program reads"
+            raise OSError(errno.ENXIO, why, str(path)) from error
+        raise
+    os.set_blocking(handle, True)
+    return handle
