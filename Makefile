@@ -40,7 +40,7 @@ bench: $(VENV)/.tests  ## the numbers to hold, as a table and as JSON
 	@scripts/system-packages
 	$(BIN)/python -m tests.bench
 
-pictures: $(VENV)/.tests  ## draw the stored pictures anew; look at the difference before a commit
+pictures: $(VENV)/.tests  ## redraw the stored pictures; look at the difference before a commit
 	$(BIN)/pytest tests/tui -q --snapshot-update
 	$(BIN)/python -m tests.tui.readme_picture docs/room.svg
 

@@ -8,11 +8,13 @@ import logging
 import sys
 import warnings
 
+from cli.core_dumps import forbid_core_dumps
 from cli.standard_files import open_what_is_closed
 
 
 def begin() -> None:
-    """Prepare this process: open closed standard files, silence libraries."""
+    """Prepare this process: no core dumps, open closed standard files, silence libraries."""
+    forbid_core_dumps()
     open_what_is_closed()
     silence_libraries()
 

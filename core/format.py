@@ -14,6 +14,7 @@ _LONG = 1e6
 """From here on a score is written in scientific notation."""
 _SMALL, _TINY = 0.005, 0.0005
 """Below these a score gets a third decimal, and is written in scientific notation."""
+_IN_SYNC_S = 0.05
 _LAST_CLOCK = 4_000_000_000.0
 _MINUTE = 60
 _HOUR = 3_600
@@ -83,6 +84,19 @@ def age(seconds: float) -> Shown:
         if whole >= unit:
             return Shown(f"{min(whole // unit, 9_999)}{name}")
     return Shown(f"{whole}s")
+
+
+def clock_offset(seconds: float) -> Shown:
+    """Return how far a clock is from this computer's: `2.5 s behind this computer`."""
+    number = sane(seconds) or 0.0
+    if abs(number) < _IN_SYNC_S:
+        return Shown("in sync with this computer")
+    amount = abs(number)
+    if amount < _MINUTE - 0.05:
+        text = f"{amount:.1f} s"
+    else:
+        text = duration(round(amount / _MINUTE) * _MINUTE if amount >= _HOUR else round(amount))
+    return Shown(f"{text} {'ahead of' if number > 0 else 'behind'} this computer")
 
 
 def span_of_time(low: float, high: float) -> Shown:

@@ -41,19 +41,14 @@ def _check(handle: int, path: Path) -> None:
         raise TimeoutError(errno.ETIMEDOUT, why, str(path))
 
 
-def open_to_write(path: Path, mode: int) -> int:
-    """Open a file to replace what it holds, or a pipe that some program reads; return a descriptor.
-
-    Args:
-        path: The file.
-        mode: Its permissions if it is new.
+def open_other_end(path: Path) -> int:
+    """Open a device, or a pipe that some program reads, to write; return a descriptor.
 
     Raises:
         OSError: It can't be opened, or nobody reads the pipe.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        handle = os.open(path, flags, mode)
+        handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ENXIO:
             why = "it is a pipe or a socket that no program reads"

@@ -10,6 +10,7 @@ from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.job import Job
+from core.model.question import Question
 from core.model.task import ProgressPoint
 
 
@@ -119,8 +120,8 @@ class MachineConnection(Protocol):
         ...
 
 
-Ask = Callable[[str, bool], Awaitable[str | None]]
-"""Asks the operator one question: (prompt, whether to echo the answer) -> answer; None: refused."""
+Ask = Callable[[Question], Awaitable[str | None]]
+"""Asks the operator one question and returns the answer; None: refused."""
 
 
 class EventStore(Protocol):

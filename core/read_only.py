@@ -40,6 +40,7 @@ FRAMES: Mapping[str, Behaviour] = MappingProxyType(
         "logs": _READS,
         "send": _REFUSED,  # dry runs too: an old Inspect would ignore the word and act
         "signal": _REFUSED,
+        "recover": _REFUSED,
     }
 )
 """The frames to a probe, by kind."""
@@ -77,7 +78,7 @@ ACTIONS: Mapping[str, Behaviour] = MappingProxyType(
         (
             "pause", "pause-now", "resume", "drain", "cancel", "cancel-score", "cancel-error",
             "cancel-call", "requeue", "score", "score-completed", "flush", "config", "keep",
-            "release", "interrupt", "end",
+            "release", "recover", "interrupt", "end",
         ),
         _REFUSED,
     )

@@ -5,8 +5,11 @@ evalroom. It reads one line of JSON from standard input (`verb`: where, get, set
 `value`) and writes one line. It runs as a script, without importing the rest of evalroom.
 """
 
+import contextlib
+import ctypes
 import json
 import os
+import resource
 import sys
 from typing import Any, Protocol, cast
 
@@ -65,8 +68,17 @@ def delete(backend: _Backend, name: str) -> None:
             raise
 
 
+def forbid_core_dumps() -> None:
+    """Leave no core dump: this process holds secrets."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+
+
 def main() -> None:
     """Answer one request."""
+    forbid_core_dumps()
     own = os.dup(1)
     os.dup2(2, 1)  # a backend that prints must not corrupt the answer
     reply = answer(json.loads(sys.stdin.readline()))

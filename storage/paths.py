@@ -22,6 +22,7 @@ _APP = "evalroom"
 _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
 _OTHERS_WRITE = 0o022
+_NEW_OR_OWN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -108,7 +109,7 @@ def private_file(path: Path) -> Path:
     """
     private_folder(path.parent)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
+        handle = os.open(path, _NEW_OR_OWN, _PRIVATE_FILE)
         try:
             found = os.fstat(handle)
             refuse_if_others_write(path, found)
@@ -177,6 +178,25 @@ def refuse_if_others_write(
         raise StorageError(
             f"other users can write {shown(str(path))}", f"run: chmod go-w {shown(str(path))}"
         )
+
+
+def refuse_unsafe_config(path: Path) -> None:
+    """Raise for a config that another user can write, or whose folder lets others replace it.
+
+    A sticky folder of root, such as `/tmp`, lets nobody else replace the file.
+
+    Raises:
+        StorageError: Another user can change the config, or its permissions can't be read.
+    """
+    refuse_if_others_write(path, by_sudo=True)
+    folder = path.resolve().parent
+    try:
+        found = folder.stat()
+    except OSError as error:
+        raise _failed(folder, error) from error
+    if found.st_uid == 0 and found.st_mode & stat.S_ISVTX:
+        return
+    refuse_if_others_write(folder, found, by_sudo=True)
 
 
 def _sudo_uid() -> int | None:

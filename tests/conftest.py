@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.support.ctl",
     "tests.support.docker_engine",
     "tests.support.idle",
+    "tests.support.report_texts",
     "tests.support.skips",
 ]
 

@@ -12,6 +12,7 @@ from textual.worker import Worker, WorkerState
 
 from core.config.model import ScreenConfig
 from core.fleet import Fleet
+from core.model.question import Question
 from core.ports import FleetUpdate
 from core.text import Shown, shown
 from core.views.header.totals import title
@@ -377,7 +378,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.theme = SIXTEEN.name if name == "16" else wanted.name
         self.remember()
 
-    async def ask(self, prompt: str, is_seen: bool) -> str | None:
+    async def ask(self, question: Question) -> str | None:
         """Ask the operator a question (`core.ports.Ask`), one at a time; None: gave up."""
         async with self._asking:
             answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -386,7 +387,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
                 if not answer.done():
                     answer.set_result(value)
 
-            dialog = QuestionDialog(prompt, is_seen=is_seen)
+            dialog = QuestionDialog(question)
             self.push_screen(dialog, answered)
             try:
                 return await answer

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.ctl import cli_commands
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
+from core.quoting import plain_word
 from core.text import Shown, shown
 from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace
 
@@ -28,14 +29,15 @@ def copy_text(fleet: Fleet, place: Place) -> CopiedText | None:
     """Return the text to copy for a place; None if there is none.
 
     For a task it is the location of its log, for a sample or a process the shell command that
-    shows the same, for a machine its address. The text is harmless, not as the host sent it.
+    shows the same, for a machine its address. The text is harmless, not as the host sent it, and
+    quoted for a shell.
     """
     match place:
         case TaskKey():
             task = fleet.tasks.get(place)
             if task is None or not task.row.log_location:
                 return None
-            return CopiedText(shown(task.row.log_location, _LONGEST), "log location")
+            return CopiedText(_word(task.row.log_location), "log location")
         case SampleKey():
             process = fleet.processes.get(place.task.process)
             return CopiedText(shown(cli_commands.sample_show(process, place), _LONGEST), "command")
@@ -46,4 +48,9 @@ def copy_text(fleet: Fleet, place: Place) -> CopiedText | None:
             return None
         case _:
             machine = fleet.machines.get(place)
-            return None if machine is None else CopiedText(shown(machine.address, 400), "address")
+            return None if machine is None else CopiedText(_word(machine.address), "address")
+
+
+def _word(text: str) -> Shown:
+    """Return a text as one word for a shell: pasted there, it runs nothing."""
+    return Shown(plain_word(shown(text, _LONGEST)))

@@ -15,7 +15,7 @@ from core.errors import ConfigWrong
 from core.format import plural
 from core.text import shown
 from storage.config_text import config_text
-from storage.paths import paths
+from storage.paths import paths, refuse_unsafe_config
 from tui.keys.table import KEYS_BY_NAME
 
 
@@ -41,11 +41,13 @@ def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> in
 
     Raises:
         ConfigWrong: The file can't be read at all.
+        StorageError: Other users may change the file, or replace it in its folder.
     """
     wrong: tuple[ConfigWrong, ...] = ()
     config = default_config()
     if path is not None:
         config, wrong = check_config(text_of(path), path, actions=actions)
+        refuse_unsafe_config(path)
     if as_json:
         errors = [error_json(each) for each in wrong]
         print_json({"path": config.path, "ok": not wrong, "errors": errors})

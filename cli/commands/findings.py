@@ -117,9 +117,9 @@ def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
         fits = [each for each in waiting if typed and _short(each).startswith(typed)]
         if len(fits) != 1:
             what = (
-                "several findings have ids that begin"
+                "the IDs of several findings begin"
                 if fits
-                else "no waiting finding has an id that begins"
+                else "no finding that waits for you has an ID that begins"
             )
             raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
         found[fits[0].id] = fits[0]

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Iterator
 
 from cli.exit_status import keep_crash
 from cli.parser.command import GlobalOptions
@@ -11,6 +12,7 @@ from cli.wiring.config import config_of
 from cli.wiring.room import replay_services
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.desk.replay import ReplayDesk, read_recording
+from core.events import Event
 from tui.app import RoomApp
 
 
@@ -19,18 +21,19 @@ def replay(command: ReplayCommand, options: GlobalOptions) -> int:
 
     Raises:
         UsageWrong: There is no terminal.
+        StorageError: The file can't be read, or is not a recording.
     """
+    events = read_recording(command.file)
+    first = list(itertools.islice(events, 1))  # a wrong file is an error before the room opens
     need_a_terminal()
-    return asyncio.run(_replay(command, options))
+    return asyncio.run(_replay(command, options, itertools.chain(first, events)))
 
 
-async def _replay(command: ReplayCommand, options: GlobalOptions) -> int:
+async def _replay(command: ReplayCommand, options: GlobalOptions, events: Iterator[Event]) -> int:
     """Play a recording in the room."""
     trust_the_terminal()
     config = config_of(options)
-    events = read_recording(command.file)
-    first = list(itertools.islice(events, 1))  # a wrong file is an error before the room opens
-    desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=command.speed)
+    desk = ReplayDesk(events, clock=WallClock(), speed=command.speed)
     app = RoomApp(
         replay_services(desk),
         screen=config.screen,

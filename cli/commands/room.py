@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import importlib
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cli.exit_status import keep_crash
@@ -13,6 +15,7 @@ from cli.wiring.desk import desk_of
 from cli.wiring.history import history_of, past_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
+from core.model.question import Question
 from storage.paths import paths
 
 if TYPE_CHECKING:
@@ -37,8 +40,8 @@ async def _room(config: Config, options: GlobalOptions) -> int:
 
     trust_the_terminal()
 
-    async def ask(prompt: str, is_seen: bool) -> str | None:
-        return await apps[0].ask(prompt, is_seen) if apps else None
+    async def ask(question: Question) -> str | None:
+        return await apps[0].ask(question) if apps else None
 
     places = paths()
     async with history_of(config, places) as history:
@@ -87,6 +90,11 @@ async def _load_screens() -> None:
 _GC_THRESHOLD = (10_000, 20, 50)
 """For `gc.set_threshold`. Decoded data has no reference cycles, so refcounting frees it; a full
 collection over 20,000 samples delayed keys by 0.2 s."""
+_FULL_EVERY_S = 120.0
+"""Seconds between two full collections. Lost connections and failed reads leave cycles, which
+Python by itself would collect only after hours."""
+_QUIET_S = 3.0
+"""Seconds without a key before one of them."""
 
 
 def _collect_again(app: "RoomApp") -> None:
@@ -96,5 +104,29 @@ def _collect_again(app: "RoomApp") -> None:
         gc.freeze()
         gc.set_threshold(*_GC_THRESHOLD)
         gc.enable()
+        app.set_interval(1.0, FullCollections(lambda: app.quiet_for).tick)
 
     app.call_after_refresh(drawn)
+
+
+class FullCollections:
+    """Collects all garbage every two minutes, at a moment when nobody types.
+
+    Args:
+        quiet_for: Returns the seconds since the last key.
+        clock: Returns the seconds of a clock that is never set.
+    """
+
+    def __init__(
+        self, quiet_for: Callable[[], float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._quiet_for = quiet_for
+        self._clock = clock
+        self._collected_at = clock()
+
+    def tick(self) -> None:
+        """Collect where a collection is due; call it about once a second."""
+        if self._clock() - self._collected_at < _FULL_EVERY_S or self._quiet_for() < _QUIET_S:
+            return
+        gc.collect()
+        self._collected_at = self._clock()

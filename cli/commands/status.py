@@ -157,7 +157,7 @@ def machine_lines(machine: Machine) -> list[str]:
         pairs += [
             ("host", f"{probe.host} ({probe.platform}), as {probe.user}"),
             ("probe", f"pid {probe.pid}, Python {probe.python}"),
-            ("clock", _clock(probe.clock_offset)),
+            ("clock", fmt.clock_offset(probe.clock_offset)),
         ]
     if facts is not None:
         pairs.append(("inspect", _inspect(facts.inspect, machine)))
@@ -166,7 +166,8 @@ def machine_lines(machine: Machine) -> list[str]:
         if facts.gpus and facts.gpu_error:
             pairs.append(("warning", facts.gpu_error))
         docker = facts.docker
-        running = f"{docker.version}, {fmt.plural(len(docker.containers), 'container')}"
+        number = max(docker.total, len(docker.containers))
+        running = f"{docker.version}, {fmt.plural(number, 'container')}"
         is_ok = docker.state is ToolState.OK
         pairs.append(("Docker", running if is_ok else _tool(docker.state, docker.error)))
     if link.advice:
@@ -190,9 +191,3 @@ def _inspect(found: InspectFound, machine: Machine) -> str:
     if found.state is ToolState.ABSENT:
         return f"{why}; a launch brings its own, unless the config sets `python` of {machine.name}"
     return why
-
-
-def _clock(offset: float) -> str:
-    if abs(offset) < 1:
-        return "in sync with this computer"
-    return f"{fmt.duration(abs(offset))} {'ahead of' if offset > 0 else 'behind'} this computer"

@@ -242,7 +242,7 @@ def _action(given: argparse.Namespace) -> Action:
 def _config_set(given: argparse.Namespace) -> ActCommand:
     changes = tuple(_changes(given))
     if not changes:
-        raise UsageWrong("nothing to set", "see: evalroom config-set --help")
+        raise UsageWrong("no knob was given", "see: evalroom config-set --help")
     action = Action(verb=Verb.CONFIG, changes=changes)
     return command_of(ActCommand, given, action=action, targets=_targets(given))
 

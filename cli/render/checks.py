@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from core.errors import sentences
+from core.launch.plan.risks import author_warning
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.text import shown
 from core.views.tables.runs import log_folder
@@ -37,7 +38,9 @@ def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
     yield f"run {plan.run}: {shown(plan.spec.task[0])} with {shown(plan.spec.model[0])}"
     for machine, why in checked.passed_over:
         yield f"  not on {shown(machine)}: {shown(why, 300)}"
+    author = author_warning(plan.spec)
     for title, text in (
+        *([("warning", author)] if author else []),
         ("machine", plan.machine),
         ("on error", plan.means),
         ("at worst", plan.worst.says),
@@ -56,6 +59,7 @@ def checked_plan_json(checked: CheckedPlan) -> dict[str, object]:
         "machine": checked.plan.machine,
         "task": checked.plan.spec.task[0],
         "model": checked.plan.spec.model[0],
+        "author": checked.plan.spec.author,
         "passed_over": [{"machine": m, "why": why} for m, why in checked.passed_over],
         "checks": checks_json(checked.checks),
     }

@@ -10,6 +10,7 @@ from core.act.plan import Plan, Step, blast_radius, skipped
 from core.act.undo import is_undo, undo_sentence
 from core.ids import address_of
 from core.text import shown, shown_lines
+from core.views.actions.outcome_lines import CHANGED, outcome_word
 
 _ALIKE = 5
 """The least number of targets with the same preview that are listed as one entry."""
@@ -98,7 +99,7 @@ def outcome_lines(reports: Iterable[OrderReport]) -> list[str]:
 
 
 def _state(report: OrderReport) -> str:
-    return str(report.outcome.state) if report.outcome is not None else "changed"
+    return outcome_word(report.outcome.state if report.outcome is not None else CHANGED)
 
 
 def _changed(report: OrderReport) -> str:

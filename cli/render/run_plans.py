@@ -3,6 +3,7 @@
 from typing import Any
 
 from core.launch.plan.eval_set_args import on_error_words
+from core.launch.plan.risks import author_warning
 from core.launch.plan.run_plan import FILE_MODE, RunPlan
 from core.launch.spec.spec_writer import spec_table
 from core.quoting import plain_word
@@ -21,7 +22,9 @@ def run_plan_lines(plan: RunPlan) -> list[str]:
     spec, request = plan.spec, plan.request
     choice = spec.on_error if isinstance(spec.on_error, str) else "tolerate"
     which = f" ({request.index} of {request.of})" if request.of > 1 else ""
+    author = author_warning(spec)
     rows = [
+        *([("warning", shown(author, 400))] if author else []),
         ("task", shown(request.task)),
         ("model", shown(request.model)),
         ("machine", _machine(plan)),
@@ -116,6 +119,7 @@ def run_plan_json(plan: RunPlan) -> dict[str, Any]:
         "secrets": dict(plan.secrets),
         "secrets_from": plan.secrets_from,
         "attach": list(plan.attach),
+        "author": plan.spec.author,
         "starts_with": plan.starts_with,
         "command": list(plan.command),
         "command_line": plan.command_line,

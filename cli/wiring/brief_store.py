@@ -15,7 +15,7 @@ class BriefStore:
     """Stores all but findings that close by themselves and are still open.
 
     The command ends before they do, and knows no earlier ones: each of its runs would leave one
-    more that nothing closes. A room or a watch finds them anew.
+    more that nothing closes. A room or a watch finds them again.
     """
 
     store: EventStore

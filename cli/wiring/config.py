@@ -8,7 +8,7 @@ from core.config.file import default_config, read_config
 from core.config.model import Config
 from core.errors import ConfigWrong
 from core.text import shown
-from storage.paths import paths, refuse_if_others_write
+from storage.paths import paths, refuse_unsafe_config
 from tui.keys.table import KEYS_BY_NAME
 
 
@@ -17,14 +17,14 @@ def config_of(options: GlobalOptions) -> Config:
 
     Raises:
         ConfigWrong: The file can't be read, or a key or value is wrong.
-        StorageError: Other users may write to the file.
+        StorageError: Other users may change the file, or replace it in its folder.
     """
     path = config_path(options)
     if path is None:
         config = default_config()
     else:
         if is_there(path):
-            refuse_if_others_write(path, by_sudo=True)
+            refuse_unsafe_config(path)
         config = read_config(path, actions=KEYS_BY_NAME)
     read_only = config.read_only or options.read_only
     machines = tuple(

@@ -1,6 +1,7 @@
 """The shell command that has the same effect as an action, for the target's machine."""
 
 from core.ctl.cli_commands import command, positional
+from core.ctl.recovery_command import inspect_of, recovery_command
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Change, Verb
@@ -8,7 +9,9 @@ from core.model.action import Action, Change, Verb
 _SIGNALS = {Verb.INTERRUPT: "-INT", Verb.END: "-KILL"}
 
 
-def equivalent(action: Action, target: Target, fleet: Fleet, *, reason: str = "") -> str:
+def equivalent(  # noqa: PLR0911 - one case per kind of request
+    action: Action, target: Target, fleet: Fleet, *, reason: str = ""
+) -> str:
     """Return the command that carries `action` out on `target`, from a shell on its machine.
 
     It contains text of the host, so show it only through `shown`.
@@ -16,6 +19,8 @@ def equivalent(action: Action, target: Target, fleet: Fleet, *, reason: str = ""
     process = fleet.processes.get(process_of(target))
     if action.verb in _SIGNALS:
         return f"kill {_SIGNALS[action.verb]} {process_of(target).pid}"
+    if action.verb is Verb.RECOVER:
+        return _recovery(target, fleet)
     if action.verb is Verb.CONFIG:
         task = _config_task(target, fleet)
         options = (*_knobs(action.changes), *(("--reason", reason) if reason else ()))
@@ -38,6 +43,13 @@ def equivalent(action: Action, target: Target, fleet: Fleet, *, reason: str = ""
             return command(process, "model", verb, *model)
         case ProcessKey():
             return command(process, "process", verb, *positional(target.pid, options=now))
+
+
+def _recovery(target: Target, fleet: Fleet) -> str:
+    process = fleet.processes.get(process_of(target))
+    task = fleet.tasks.get(target) if isinstance(target, TaskKey) else None
+    log = task.row.log_location if task is not None else "LOG"
+    return recovery_command(inspect_of(process), log, process.data_dir if process else None)
 
 
 def _manner(action: Action) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from core.model.order import Order, OrderState, Outcome
 ORDER_TIMEOUT_S = 15.0
 """Seconds that an order may take."""
 SLOW_ORDER_TIMEOUT_S = 120.0
-"""Seconds that a config change or a flush may take: they write logs, maybe to a slow disk."""
-_SLOW = frozenset({Verb.CONFIG, Verb.FLUSH})
+"""Seconds that a config change, a flush or a recovery may take: they write logs."""
+_SLOW = frozenset({Verb.CONFIG, Verb.FLUSH, Verb.RECOVER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

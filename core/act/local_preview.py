@@ -8,6 +8,7 @@ from core.act.snapshot import TargetSnapshot
 from core.format import plural
 from core.ids import ProcessKey, Target
 from core.model.action import Action, Verb
+from core.model.log_summary import LogHeader
 from core.model.process import Process, ProcessState
 from core.text import shown
 
@@ -39,6 +40,15 @@ def computed_preview(action: Action, target: Target, snapshot: TargetSnapshot) -
 
 def _computed(sentence: str, *, is_noop: bool = False, notes: tuple[str, ...] = ()) -> Preview:
     return Preview(sentence=sentence, is_computed=True, is_noop=is_noop, notes=notes)
+
+
+def recovery_preview(header: LogHeader) -> Preview:
+    """Return the preview of the recovery of a log whose buffer is there."""
+    held = header.buffer.contents if header.buffer is not None else "no sample"
+    return _computed(
+        f"Inspect writes a new log beside the old one. Its buffer holds {held}; Inspect removes the"
+        " buffer afterwards"
+    )
 
 
 def interrupt_preview(

@@ -27,6 +27,8 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
         return _without_answer(reply.error)
     if action.verb in {Verb.INTERRUPT, Verb.END}:
         return Outcome(state=OrderState.DONE, message="signal sent")
+    if action.verb is Verb.RECOVER:
+        return _recovered(reply)
     try:
         answer = parse_object(body_of(reply, "refused"))
     except TooBusy as error:
@@ -54,6 +56,21 @@ def _without_answer(why: str) -> Outcome:
     if why.startswith(NOT_SENT):
         return Outcome(state=OrderState.FAILED, message=shown(why, 300))
     return Outcome(state=OrderState.UNKNOWN, message=f"{shown(why, 270)}; {_UNCERTAIN}")
+
+
+def _recovered(reply: Reply) -> Outcome:
+    """Return the outcome of a recovery: the log script answers it, not the control channel."""
+    try:
+        answer = parse_object(reply.body)
+    except AnswerMalformed as error:
+        return Outcome(state=OrderState.UNKNOWN, message=error.message)
+    log = text(answer, "log")
+    if log is None:
+        why = shown(text(answer, "error") or "Inspect wrote no log", 300)
+        return Outcome(state=OrderState.FAILED, message=why)
+    number = plural(count(answer, "samples") or 0, "sample")
+    message = f"{number} in the new log {shown(log, 1_000)}"
+    return Outcome(state=OrderState.DONE, message=message)
 
 
 def _answered(action: Action, answer: JsonObject) -> Outcome:

@@ -12,6 +12,7 @@ from core.act.local_preview import (
     computed_preview,
     end_preview,
     interrupt_preview,
+    recovery_preview,
 )
 from core.act.order_tracker import OrderTracker
 from core.act.outcome import NOT_SENT
@@ -28,6 +29,7 @@ from core.act.refusals import (
     last_interrupt,
     signal_refusal,
     snapshot_refusal,
+    unrecoverable_log,
 )
 from core.act.replies import body_of, why_untrusted
 from core.act.requests import Request, request_of
@@ -202,6 +204,7 @@ class Planner:
             dry_run=False,
             author=self._orders.instance.operator,
             reason=reason,
+            log=row.log_location if row is not None else "",
         )
         is_over = bool(snapshot.rows) and not snapshot.running
         undo = undo_action(action, target, blank.basis, is_over=is_over)
@@ -249,6 +252,9 @@ class Planner:
         action, target = step.action, step.target
         if isinstance(target, ProcessKey) and action.verb in {Verb.INTERRUPT, Verb.END}:
             return await self._signal(step, target, snapshot, process)
+        if isinstance(target, TaskKey) and action.verb is Verb.RECOVER:
+            header = await self._desk.log_header(target, deadline=LOG_STATUS_TIMEOUT_S)
+            return unrecoverable_log(header) or recovery_preview(header)
         if not step.offer.dry_run:
             return computed_preview(action, target, snapshot)
         row = snapshot.row(target)

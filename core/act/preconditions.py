@@ -124,7 +124,7 @@ def _grew(before: BasisValue, now: BasisValue) -> bool:
 def knob_key(change: Change) -> str:
     """Return a knob's name in previews: with its key or model where it has one."""
     if change.knob == "key":
-        return f"key {change.key}"
+        return f"limit {change.key}"
     return f"{change.knob} of {change.model}" if change.model else change.knob
 
 

@@ -99,6 +99,9 @@ class FreshReader:
         process = process_of(target)
         if action.verb in {Verb.INTERRUPT, Verb.END}:
             return await self._for_signal(process, throttle)
+        if action.verb is Verb.RECOVER:
+            task = self._desk.fleet.tasks.get(target) if isinstance(target, TaskKey) else None
+            return TargetSnapshot(rows=() if task is None else (task.row,), answers=False)
         rows = await self._read_rows(process, throttle)
         snapshot = TargetSnapshot(rows=rows, surface=await self.surface(process, throttle))
         if action.verb is Verb.CONFIG:

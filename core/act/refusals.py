@@ -13,8 +13,10 @@ from core.format import plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Offer, Verb
 from core.model.feature import Feature
+from core.model.log_summary import LogHeader
 from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
+from core.model.task import TaskState
 from core.read_only import action_reads
 from core.text import shown
 
@@ -56,13 +58,38 @@ def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         return Refusal(
             "unreachable", f"{shown(machine.name)} is not reachable now ({machine.link.state})"
         )
-    process = fleet.processes.get(key)
+    if offer.action.verb is Verb.RECOVER and isinstance(target, TaskKey):
+        return _unrecoverable(target, fleet)
+    return _of_process(offer, target, fleet)
+
+
+def _of_process(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
+    process = fleet.processes.get(process_of(target))
     if process is None or process.is_gone:
         return Refusal("noop", "the process is gone")
     unsignalled = process.signal_refusal
     if unsignalled is not None and (process.container or offer.action.verb in SIGNALS):
         return Refusal("refused", unsignalled)
     return _unfit(offer, target, process, fleet)
+
+
+def _unrecoverable(target: TaskKey, fleet: Fleet) -> Refusal | None:
+    """Return why a task has no log to recover, as far as its last read shows."""
+    task = fleet.tasks.get(target)
+    if task is None or task.state is TaskState.RUNNING or not fleet.is_gone(task.key.process):
+        return Refusal("refused", "Its eval has not died. Recover a log only after that.")
+    if task.header is None:
+        return None  # the preview reads the log
+    return unrecoverable_log(task.header)
+
+
+def unrecoverable_log(header: LogHeader) -> Refusal | None:
+    """Return why a log that was read is not recovered."""
+    if header.is_final:
+        return Refusal("noop", f"its log is complete: it says {shown(header.status, 30)}")
+    if header.buffer is None:
+        return Refusal("noop", "its buffer holds no sample that the log lacks")
+    return None
 
 
 def _unfit(offer: Offer, target: Target, process: Process, fleet: Fleet) -> Refusal | None:
@@ -92,11 +119,11 @@ def read_only_reason(names: Iterable[str]) -> str:
 def _no_channel(process: Process) -> Refusal | None:
     match process.state:
         case ProcessState.HEADLESS if process.is_cut_off:
-            why = "the file of its control socket was removed, so nothing can reach the process"
+            why = "the file of its control socket was removed; the process accepts only signals"
         case ProcessState.HEADLESS:
-            why = "the control server does not answer; the process accepts only signals"
+            why = "its control server is down; the process accepts only signals"
         case ProcessState.OPTED_OUT:
-            why = "the process was started without a control server; it accepts only signals"
+            why = "it was started without a control server; the process accepts only signals"
         case _:
             return None
     return Refusal("unreachable", why)

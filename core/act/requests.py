@@ -10,6 +10,9 @@ from core.model.action import Action, Change, Verb
 
 SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
 
+RECOVER = "RECOVER"
+"""The method of the request that has a log recovered; its path is that of the log."""
+
 Query = tuple[str, str | float | bool | None]
 
 
@@ -18,8 +21,9 @@ class Request:
     """What is sent to a process: a mutation of its control channel, or a signal.
 
     Attributes:
-        method: `POST`, `PATCH`, or `SIGNAL`.
-        path: The path with its query; for a signal its name, `INT` or `KILL`.
+        method: `POST`, `PATCH`, `SIGNAL`, or `RECOVER`.
+        path: The path with its query; for a signal its name, `INT` or `KILL`; for a recovery the
+            path of the log.
     """
 
     method: str
@@ -44,6 +48,7 @@ def request_of(
     dry_run: bool,
     author: str = "",
     reason: str = "",
+    log: str = "",
 ) -> Request:
     """Return the request that carries `action` out on `target`, or asks for its dry run.
 
@@ -54,7 +59,10 @@ def request_of(
         dry_run: Whether to ask only for a dry run; the verb must have one.
         author: The operator; sent where the channel takes it (config).
         reason: In the operator's words; sent where the channel takes it (config).
+        log: The path of the log, for a recovery.
     """
+    if action.verb is Verb.RECOVER:
+        return Request(RECOVER, log)
     signal = SIGNALS.get(action.verb)
     if signal is not None:
         return Request("SIGNAL", signal)

@@ -116,7 +116,7 @@ def places_of(
         raise UsageWrong(f"--errored works only with requeue, not with {action.verb}")
     if not spec.targets:
         if not (spec.everything or machine is not None):
-            raise UsageWrong("no TARGET", "name one, or use --all or --on MACHINE")
+            raise UsageWrong("no TARGET was given", "name one, or use --all or --on MACHINE")
         return _all(fleet, machine, scopes, everything=spec.everything)
     found: dict[ActionPlace, None] = {}
     for word in spec.targets:

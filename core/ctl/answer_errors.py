@@ -22,9 +22,9 @@ _NOT_FOUND = 404
 _UNAVAILABLE = 503
 _MAX_REASON_CHARS = 300
 _IN_WORDS = {
-    "refused": "its control server is gone",
-    "no socket": "its control server is gone",
-    "no channel": "its control server is gone",
+    "refused": "its control server is down",
+    "no socket": "the file of its control socket was removed",
+    "no channel": "it has no control socket that evalroom can reach",
     "reset": "its control server closed the connection",
     "not allowed": "its control server belongs to another user",
     "unsafe": "its control socket is not where Inspect puts it",
@@ -74,7 +74,8 @@ def good_body(
         case _ if reply.error is not None and "too large" in reply.error:
             raise TooLarge(f"{what}: the answer is over 32 MiB", "narrow the request")
         case _:
-            raise RequestFailed(f"{what}: {own_words or 'no answer'}", status=reply.status)
+            why = own_words or "no answer"
+            raise RequestFailed(f"can't read {what}: {why}", status=reply.status)
 
 
 def advice_for(error: EvalroomError, python: str | None) -> str:

@@ -1,7 +1,9 @@
 """The recorder: writes a room's events to a file, in a thread of its own."""
 
+import errno
 import os
 import stat
+import tempfile
 import threading
 from pathlib import Path
 from queue import Full, Queue
@@ -10,7 +12,7 @@ from typing import IO, Self
 from core.errors import StorageError
 from core.event_codec import line_of
 from core.events import Event
-from core.named_file import open_to_write
+from core.named_file import open_other_end
 
 MAX_QUEUED = 50_000
 """Events that may wait to be written; beyond that the recording stops, as it must be complete."""
@@ -19,8 +21,9 @@ MAX_QUEUED = 50_000
 class Recorder:
     """Writes every event it is called with, in order, as lines of JSON.
 
-    An existing file is overwritten. Only its owner can read it (mode 0600); a device or a pipe
-    keeps its mode. Lines are flushed at once, so a killed evalroom loses only the newest events.
+    An existing file is replaced. Only its owner can read it (mode 0600); a device or a pipe keeps
+    its mode. A link that somebody else left in its place is not followed. Lines are flushed at
+    once, so a killed evalroom loses only the newest events.
 
     Args:
         path: The file.
@@ -32,9 +35,7 @@ class Recorder:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            descriptor = open_to_write(path, 0o600)
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # /dev/null belongs to everybody
-                os.fchmod(descriptor, 0o600)
+            descriptor = _opened(path)
         except OSError as error:
             raise StorageError(f"{path} can't be written: {error.strerror}") from error
         self._file: IO[str] = os.fdopen(descriptor, "w", encoding="utf-8")
@@ -94,3 +95,40 @@ class Recorder:
             # After the last event nothing more comes: only closing the file failed.
             while event is not None:
                 event = self._events.get()
+
+
+def _opened(path: Path) -> int:
+    """Open the file of a recording, and return its descriptor.
+
+    A plain file is replaced by a new one, so that nothing is written into a file that has another
+    name too.
+
+    Raises:
+        OSError: It can't be written, or is a link of another account.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return _new(path)
+    if stat.S_ISLNK(found.st_mode):
+        if found.st_uid not in {0, os.geteuid()}:
+            raise OSError(errno.ELOOP, "it is a link that another account made")
+        path = path.resolve()
+        if not path.exists():
+            return _new(path)
+        found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        return open_other_end(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        Path(name).replace(path)
+    except OSError:
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
+        raise
+    return handle
+
+
+def _new(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)

@@ -36,8 +36,10 @@ def read_recording(path: Path) -> Iterator[Event]:
                     return
                 if line.strip():
                     yield _read(path, number, line)
-    except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(f"the recording {path} can't be read: {error}") from error
+    except OSError as error:
+        raise StorageError(f"can't read the recording {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise StorageError(f"can't read the recording {path}: it is not UTF-8 text") from error
 
 
 def _read(path: Path, number: int, line: str) -> Event:

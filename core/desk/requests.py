@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from core.act.requests import Request
-from core.errors import NotThere, RequestFailed
+from core.act.requests import RECOVER, Request
+from core.ctl.decode import parse_object, text
+from core.errors import AnswerMalformed, NotThere, RequestFailed
+from core.events import Event
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -15,12 +18,17 @@ from core.ports import MachineConnection, Reply, SignIn
 from core.watch.log_reads import (
     has_location,
     log_answer,
+    log_event,
     logs_frame,
+    recovered_log_frame,
+    recovery_frame,
     sample_frame,
     sample_reply,
 )
 from core.watch.log_routes import DEADLINE_S as LOG_DEADLINE_S
 from core.watch.log_routes import log_read_of
+
+_OK = 200
 
 
 class MachineRequests:
@@ -33,6 +41,14 @@ class MachineRequests:
     def fleet(self) -> Fleet:
         """All that is known now."""
         raise NotImplementedError
+
+    def now(self) -> float:
+        """Return the desk's time, Unix seconds."""
+        raise NotImplementedError
+
+    def post(self, event: Event) -> None:
+        """Take an event in."""
+        raise NotImplementedError(event)
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         """GET `path` of a process's control channel.
@@ -63,8 +79,29 @@ class MachineRequests:
             RequestFailed: There is no answer. Unless the message begins with "not sent", the
                 request may have been applied.
         """
+        if request.method == RECOVER:
+            return await self._recover(process, request.path, deadline)
         connection = self._connection_to(process.machine)
         return await connection.request(request.frame(process), deadline=deadline)
+
+    async def _recover(self, process: ProcessKey, log: str, deadline: float) -> Reply:
+        """Have a log recovered, then read the new one: it takes the place of the old one."""
+        known = self.fleet.processes.get(process)
+        keys = known.tasks if known is not None else ()
+        task = next((key for key in keys if self.fleet.tasks[key].row.log_location == log), None)
+        if task is None:
+            raise NotThere("not sent: this task is no longer known")
+        connection = self._connection_to(process.machine)
+        frame = recovery_frame(self.fleet, task)
+        reply = sample_reply(await connection.request(frame, deadline=deadline))
+        new = _recovered_log(reply)
+        if new is not None:
+            with suppress(RequestFailed):  # it is recovered, whether it can be read now or not
+                frame = recovered_log_frame(self.fleet, task, new)
+                answer = log_answer(await connection.request(frame, deadline=LOG_DEADLINE_S))
+                if (reading := answer.logs.get(new)) is not None:
+                    self.post(log_event(task, reading, self.now()))
+        return reply
 
     async def log_header(self, task: TaskKey, *, deadline: float) -> LogHeader:
         """Have the header of a task's log read by the Inspect of its machine, now.
@@ -125,3 +162,13 @@ class MachineRequests:
         """Return what the operator runs to sign in to this machine; None: nothing to run."""
         connection = self._connections.get(machine)
         return await connection.sign_in() if connection is not None else None
+
+
+def _recovered_log(reply: Reply) -> str | None:
+    """Return the path of the log that a recovery wrote; None: it wrote none."""
+    if reply.error is not None or reply.status != _OK:
+        return None
+    try:
+        return text(parse_object(reply.body), "log")
+    except AnswerMalformed:
+        return None

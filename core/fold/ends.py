@@ -77,7 +77,7 @@ def find_dead(fleet: Fleet, event: DeadEvalFound) -> Fleet:
         return fleet
     machine = event.process.machine
     listed = {task.row.log_location for key, task in fleet.tasks.items() if key.machine == machine}
-    unknown = [log for log in event.logs if log not in listed and f"file://{log}" not in listed]
+    unknown = [log for log in event.logs if not listed & _names_of(log)]
     if not unknown:
         return fleet
     process = known if known is not None else _dead_process(event, offset)
@@ -91,6 +91,12 @@ def find_dead(fleet: Fleet, event: DeadEvalFound) -> Fleet:
         processes=with_item(fleet.processes, process.key, process),
         tasks=MappingProxyType(every),
     )
+
+
+def _names_of(log: str) -> set[str]:
+    """Return the locations under which a log is listed: as a URL, and after its recovery."""
+    recovered = f"{log.removesuffix('.eval')}-recovered.eval"
+    return {log, f"file://{log}", recovered, f"file://{recovered}"}
 
 
 def _is_it(process: Process, event: DeadEvalFound, offset: float) -> bool:

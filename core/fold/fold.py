@@ -50,7 +50,7 @@ from core.fold.processes import (
 )
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
-from core.fold.sandboxes import new_holders
+from core.fold.sandboxes import with_known_holders, with_sandboxed_samples
 from core.fold.tasks import with_header, with_unreadable_log
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
@@ -83,12 +83,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_machine(fleet, at, move_clock(fleet, event))
         case MachineRead():
             machine = fleet.machines.get(event.machine)
-            read = _with_machine(
-                fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
-            )
-            for key in new_holders(read, event.machine):
-                read = _with_task(read, at, with_fields(read.tasks[key], has_sandboxes=True))
-            return read
+            if machine is None:
+                return fleet
+            facts = with_known_holders(fleet, event.machine, event.facts)
+            machine = with_fields(machine, facts=facts, facts_at=event.at)
+            return with_sandboxed_samples(_with_machine(fleet, at, machine), event.machine)
         case ProcessSeen():
             if is_watched_inside(fleet, event.process.machine, event.container):
                 return fleet

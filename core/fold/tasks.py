@@ -74,7 +74,7 @@ def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[
     """Return the trail with one more point, thinned out where it would exceed its limit.
 
     Of several equal points in a row only the first and the newest stay. After a step back of the
-    desk's clock the trail begins anew: its points would be in the future.
+    desk's clock the trail starts over: its points would be in the future.
     """
     if trail and point.at < trail[-1].at:
         return (point,)
@@ -116,7 +116,12 @@ def with_header(task: Task, event: LogRead, *, gone: bool, offset: float) -> Tas
 
 
 def _named_by(row: TaskRow, header: LogHeader) -> TaskRow:
-    """Return the row of an eval that no room saw, with the names in its log."""
+    """Return the row with the names in its log, if no room saw the eval; and with its log.
+
+    The log that a recovery wrote takes the place of the old one.
+    """
+    if header.location != row.log_location and row.log_location:
+        row = with_fields(row, log_location=header.location)
     if row.eval_id or not header.eval_id:
         return row
     return with_fields(

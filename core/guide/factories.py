@@ -13,6 +13,7 @@ from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.guide.leftover_removal import removal_steps
 from core.guide.resume_command import ResumeCommand
 from core.ids import ProcessKey, Target, TaskKey, address_of
+from core.judge.docker_findings import unclaimed_words
 from core.model.order import Instance
 from core.model.process import ProcessState
 from core.text import shown
@@ -172,7 +173,11 @@ def cleanup_guide(
             parked_there = plural(left, "process is", "processes are")
             why = f"{parked_there} parked, but launched by someone else"
             raise UsageWrong(why, "to include them, add --others")
-        raise UsageWrong("none of these processes is parked, and no container is left over")
+        unknown = (unclaimed_words(fleet, name, now) for name in fleet.machines)
+        raise UsageWrong(
+            "none of these processes is parked, and no container is left over",
+            " ".join(each[1] for each in unknown if each is not None and among is None),
+        )
     releases = tuple(
         replace(
             _step(StepKind.RELEASE, f"release {key.machine}:{key.pid}"), address=address_of(key)

@@ -1,18 +1,34 @@
 """Findings about Docker: an engine that stopped, sandboxes that are gone, containers left over."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.errors import sentences
 from core.fleet import Fleet
-from core.fold.sandboxes import Sandbox, held, leftovers, removal_command
+from core.fold.sandboxes import (
+    Sandbox,
+    held,
+    leftovers,
+    removal_command,
+    sample_of,
+    unclaimed,
+)
 from core.format import plural
 from core.ids import MachineName, TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding, Severity
-from core.model.machine import Docker, Machine, ToolState
-from core.model.sample import SampleStatus
+from core.model.machine import (
+    Docker,
+    Machine,
+    MachineFacts,
+    SandboxHolder,
+    ToolState,
+    UnlistedEval,
+)
+from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task, TaskState
+from core.text import shown
 
 SETTLED_S = 5.0
 """A sample that has run so long holds its sandbox, seconds."""
@@ -20,6 +36,12 @@ MAX_NAMED = 3
 """Containers and projects that a sentence names; the others are counted."""
 
 _DOWN = frozenset({ToolState.FAILED, ToolState.STUCK, ToolState.ABSENT})
+_ID_LIMIT = 60
+_STOPPED = re.compile(
+    "cannot connect|can't connect|connection refused|no such file|daemon running|during connect",
+    re.IGNORECASE,
+)
+"""Docker's own words for an engine that does not run."""
 _LOSS = "Its samples fail or hang: cancel or requeue them"
 
 
@@ -34,18 +56,47 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
     docker = machine.facts.docker
     if docker.state is ToolState.UNKNOWN:
         return
-    last = known.facts.docker if known is not None and known.facts is not None else None
+    last = known.facts if known is not None else None
     for key, task in after.tasks.items():
         if key.machine == name and task.has_sandboxes:
-            trouble = _trouble(before, after, task, docker, last)
+            trouble = _trouble(after, task, docker, last)
             yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
     if docker.state is not ToolState.OK:
         return  # unknown now which containers are left over
-    left = leftovers(after, name, docker)
     if last is not None and machine.lists_all(at):
-        there = {each.project for each in leftovers(before, name, last)}
-        lasting = tuple(each for each in left if each.project in there)
-        yield from _one(after, f"leftover:{name}", _leftover(lasting), machine, at)
+        there = {each.project for each in leftovers(before, name, last.docker)}
+        lasting = [each for each in leftovers(after, name, docker) if each.project in there]
+        yield from _one(after, f"leftover:{name}", _leftover(tuple(lasting)), machine, at)
+        unknown = unclaimed_words(after, name, at)
+        trouble = ("warning", *unknown) if unknown is not None else None
+        yield from _one(after, f"unclaimed:{name}", trouble, machine, at)
+
+
+def unclaimed_words(fleet: Fleet, name: MachineName, at: float) -> tuple[int, str] | None:
+    """Return the number of old containers whose holder nobody knows, and what is known of them.
+
+    None: there are none. They are never offered for removal.
+    """
+    machine = fleet.machines.get(name)
+    docker = machine.facts.docker if machine is not None and machine.facts is not None else None
+    found = unclaimed(fleet, name, docker, at) if docker is not None else ()
+    if docker is None or not found:
+        return None
+    number = sum(len(each.containers) for each in found)
+    what = (
+        f"evalroom can't tell which eval made {plural(number, 'container')}, and does not offer to"
+        f" remove {'it' if number == 1 else 'them'}: {_named([each.project for each in found])}"
+    )
+    advice = "An eval on another host, or one that died while nobody watched, may have made them"
+    if docker.unlisted:
+        who = _named([_process_words(each) for each in docker.unlisted])
+        advice = f"An eval that evalroom does not list may hold them: {who}"
+    return number, sentences(what, advice)
+
+
+def _process_words(process: UnlistedEval) -> str:
+    of = f" of {process.user}" if process.user else ""
+    return f"process {process.pid}{of} ({process.name})" if process.name else f"{process.pid}{of}"
 
 
 def _identity(task: Task) -> str:
@@ -54,56 +105,82 @@ def _identity(task: Task) -> str:
 
 
 def _trouble(
-    before: Fleet, after: Fleet, task: Task, docker: Docker, last: Docker | None
+    after: Fleet, task: Task, docker: Docker, last: MachineFacts | None
 ) -> tuple[Severity, int, str] | None:
     """Return the tone, number and sentence of what a task lost; None: nothing."""
     if task.state is not TaskState.RUNNING or after.is_gone(task.key.process):
         return None
     if docker.state in _DOWN:
-        verb = "does not answer" if docker.state is ToolState.STUCK else "has stopped"
-        what = f"Docker {verb} under this task"
-        if docker.error:
-            what += f": {docker.error}"
-        return "error", 1, sentences(what, f"{_LOSS}, once Docker runs again")
-    if last is None or last.state is not ToolState.OK:
+        return _down(docker)
+    if last is None or last.docker.state is not ToolState.OK:
         return None
-    now, then = _of(after, task.key, docker), _of(before, task.key, last)
+    now = held(after, task.key.machine, docker).get(task.key, [])
+    then = held(after, task.key.machine, last.docker).get(task.key, [])
+    stopped = _stopped(now, then)
+    if stopped is not None or not docker.is_whole or not last.docker.is_whole:
+        return stopped
+    there = {sample_of(each.holder) for each in (*now, *then) if each.holder is not None}
+    gone = sorted(task.sandboxed - there, key=str)
+    lost = [each for each in gone if _ran(after, task, each, last)]
+    if not lost:
+        return None
+    names = _named([f"{shown(sample, _ID_LIMIT)}/{epoch}" for sample, epoch in lost])
+    have = plural(len(lost), "running sample has", "running samples have")
+    return "error", len(lost), sentences(f"{have} no sandbox any more: {names}", _LOSS)
+
+
+def _stopped(now: list[Sandbox], then: list[Sandbox]) -> tuple[Severity, int, str] | None:
     were_stopped = {each.id for sandbox in then for each in sandbox.stopped}
-    stopped = [each for one in now for each in one.stopped if each.id in were_stopped]
-    if stopped:
-        names = _named([each.name for each in stopped])
-        number = plural(len(stopped), "container")
-        what = f"{number} of this task stopped: {names} ({stopped[0].status})"
-        return "error", len(stopped), sentences(what, _LOSS)
-    missing = _running_at(before, task) - len(then)
-    if missing > 0 and len(now) <= len(then):
-        lost = plural(missing, "running sample has", "running samples have")
-        what = (
-            f"{lost} no sandbox any more: {plural(len(now), 'sandbox remains', 'sandboxes remain')}"
-        )
-        return "error", missing, sentences(what, _LOSS)
-    return None
+    stopped = [
+        (each, sandbox.holder)
+        for sandbox in now
+        for each in sandbox.stopped
+        if each.id in were_stopped
+    ]
+    if not stopped:
+        return None
+    names = _named([f"{each.name}{_of_sample(holder)}" for each, holder in stopped])
+    number = plural(len(stopped), "container")
+    what = f"{number} of this task stopped: {names} ({stopped[0][0].status})"
+    return "error", len(stopped), sentences(what, _LOSS)
 
 
-def _of(fleet: Fleet, key: TaskKey, docker: Docker) -> list[Sandbox]:
-    return list(held(fleet, key.machine, docker).get(key, ()))
+def _down(docker: Docker) -> tuple[Severity, int, str]:
+    error = f": {docker.error}" if docker.error else ""
+    if docker.state is ToolState.FAILED and not _STOPPED.search(docker.error or ""):
+        what = f"evalroom can't read Docker, so it does not see the sandboxes of this task{error}"
+        return "warning", 1, sentences(what, "Run `docker ps` on the machine to see why")
+    verb = "does not answer" if docker.state is ToolState.STUCK else "has stopped"
+    what = f"Docker {verb} under this task{error}"
+    return "error", 1, sentences(what, f"{_LOSS}, once Docker runs again")
 
 
-def _running_at(before: Fleet, task: Task) -> int:
-    """Return how many samples of a task certainly ran at the reading of Docker before this one.
+def _of_sample(holder: SandboxHolder | None) -> str:
+    return (
+        f" of sample {shown(holder.sample_id, _ID_LIMIT)}/{holder.epoch}"
+        if holder is not None
+        else ""
+    )
 
-    A sample starts once it has its sandbox, and holds it to its end. Tasks with the same sandbox
-    names count each other's sandboxes, so some losses may not be noticed.
+
+def _ran(fleet: Fleet, task: Task, sample: SampleId, last: MachineFacts) -> bool:
+    """Whether a sample certainly ran at the last reading of Docker and after it.
+
+    A sample starts once it has its sandbox. It may remove the sandbox before its own end; its
+    trace shows that.
     """
-    machine = before.machines.get(task.key.machine)
-    facts = machine.facts if machine is not None else None
-    if facts is None or (task.samples_as_of or 0.0) < facts.at:
-        return 0
-    return sum(
-        row.status == SampleStatus.RUNNING
-        and row.started_at is not None
-        and row.started_at < facts.at - SETTLED_S
-        for row in task.samples.values()
+    row = task.samples.get(sample)
+    if row is None or row.status != SampleStatus.RUNNING or row.started_at is None:
+        return False
+    if (task.samples_as_of or 0.0) < last.at or row.started_at >= last.at - SETTLED_S:
+        return False
+    process = fleet.processes[task.key.process]
+    names = [fleet.tasks[key].row.task for key in process.tasks]
+    if names.count(task.row.task) > 1:
+        return False  # the trace does not tell whose sample it is
+    return not any(
+        each.sample == sample and each.what.startswith("docker compose")
+        for each in process.operations or ()
     )
 
 
@@ -111,7 +188,7 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
     if not left:
         return None
     number = sum(len(each.containers) for each in left)
-    projects = _named([each.project for each in left])
+    projects = _named([f"{each.project}{_of_sample(each.holder)}" for each in left])
     what = f"{plural(number, 'container')} of ended evals {_is(number)} left over: {projects}"
     return (
         "warning",

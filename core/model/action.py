@@ -22,6 +22,7 @@ class Verb(StrEnum):
     CONFIG = "config"
     KEEP = "keep"
     RELEASE = "release"
+    RECOVER = "recover"
     INTERRUPT = "interrupt"
     END = "end"
 
@@ -223,6 +224,11 @@ OFFERS: tuple[Offer, ...] = (
         name="config", scope="task", action=Action(verb=Verb.CONFIG), letter="c",
         word="config", needs="change task config",
         help="Change the knobs of the task and of its process.",
+    ),
+    Offer(
+        name="recover", scope="task", action=Action(verb=Verb.RECOVER), letter="v",
+        word="recover log", needs=None, dry_run=False,
+        help="Write a new log of a dead eval, with the samples that its buffer still holds.",
     ),
     # -- models
     Offer(

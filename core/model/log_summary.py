@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.format import plural
 from core.model.sample import Sample, SampleId
 
 _CANCELS = frozenset(
@@ -37,6 +38,17 @@ class LogBuffer:
 
     completed: int
     in_progress: int
+
+    @property
+    def contents(self) -> str:
+        """The samples that a recovery brings into a log, in words."""
+        parts = [f"{plural(self.completed, 'finished sample')}"]
+        if self.in_progress:
+            were = "was" if self.in_progress == 1 else "were"
+            parts.append(
+                f"{self.in_progress} that {were} running, as errors that a retry runs again"
+            )
+        return " and ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,41 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxHolder:
+    """The sample that made a container, by the trace file of its eval.
+
+    Attributes:
+        pid, start: Its process, as in `ProcessKey`; `start` is empty for an eval that died before
+            the probe saw it.
+        task: The name of its task.
+        sample_id, epoch: The sample.
+        is_alive: Whether that process lives.
+    """
+
+    pid: int
+    start: str
+    task: str
+    sample_id: str | int
+    epoch: int
+    is_alive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlistedEval:
+    """A process that may hold containers: an eval that the probe does not list.
+
+    Attributes:
+        pid: Its process id.
+        name: The first words of its command line.
+        user: The account that it runs as.
+    """
+
+    pid: int
+    name: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """A container that runs, or one of Inspect's that has stopped; memory in bytes.
 
@@ -131,7 +166,7 @@ class Container:
         is_running: Whether it runs.
         created: When it was made, Unix seconds on the host's own clock; None: unknown.
         project: The Compose project that it belongs to; empty: none.
-        is_own: Whether the files of that project belong to the user of the link.
+        holder: The sample of an eval of this machine that made it; None: not known.
     """
 
     id: str
@@ -142,7 +177,7 @@ class Container:
     is_running: bool = True
     created: float | None = None
     project: str = ""
-    is_own: bool = False
+    holder: SandboxHolder | None = None
 
     @property
     def has_stopped(self) -> bool:
@@ -159,9 +194,11 @@ class Docker:
         version: Its version.
         error: Why it could not be read.
         since: Since when it is stuck, Unix seconds on the host's own clock.
-        containers: The containers that run, and those of Inspect that have stopped.
-        others: Number of evals on the host that the probe does not list (of other accounts or
-            data folders). They may hold containers too.
+        containers: The containers that run, and those of Inspect that have stopped; those of
+            Inspect first.
+        total: How many there are; more than `containers` if some were left out.
+        unlisted: Some evals on the host that the probe does not list, such as those of other
+            accounts and of notebooks. They may hold the containers whose holder is not known.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -169,7 +206,13 @@ class Docker:
     error: str | None = None
     since: float | None = None
     containers: tuple[Container, ...] = ()
-    others: int = 0
+    total: int = 0
+    unlisted: tuple[UnlistedEval, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all containers are listed."""
+        return self.total <= len(self.containers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

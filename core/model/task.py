@@ -160,6 +160,7 @@ class Task:
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
         has_sandboxes: Whether it was seen to hold Docker containers.
+        sandboxed: Its running samples that were seen to hold one.
     """
 
     key: TaskKey
@@ -182,6 +183,7 @@ class Task:
     ended_at: float | None = None
     trouble: str | None = None
     has_sandboxes: bool = False
+    sandboxed: frozenset[SampleId] = frozenset()
 
     @property
     def progress(self) -> TaskCounts:

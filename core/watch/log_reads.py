@@ -1,7 +1,7 @@
 """Reads of logs: which logs to read, the frames that ask for them, and their answers as events."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.ctl.decode import objects, parse_object, text
@@ -26,6 +26,11 @@ _MAX_BATCH_CHARACTERS = 40_000
 _MAX_PYTHONS = 5
 _MAX_ROWS_BYTES = 8 * 1024 * 1024
 """Bytes of one answer from which on the logs come without sample rows."""
+_ASKED_OF_LOGS: Mapping[str, object] = {
+    "errored": MAX_ERRORED,
+    "others": MAX_FINISHED,
+    "bytes": _MAX_ROWS_BYTES,
+}
 _UNREAD = frozenset({TaskState.FINISHING, TaskState.UNREADABLE})
 
 
@@ -95,6 +100,17 @@ def pythons(fleet: Fleet, task: TaskKey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(python for python in known if python))[:_MAX_PYTHONS]
 
 
+def recovery_frame(fleet: Fleet, task: TaskKey) -> Frame:
+    """Return the frame that has the log of a task recovered by Inspect."""
+    asked = {"what": "recover", "log": fleet.tasks[task].row.log_location}
+    return replace(_frame(fleet, task, asked), kind="recover")
+
+
+def recovered_log_frame(fleet: Fleet, task: TaskKey, path: str) -> Frame:
+    """Return the frame that asks for the recovered log of a task."""
+    return _frame(fleet, task, {**_ASKED_OF_LOGS, "what": "summaries", "logs": [path]})
+
+
 def logs_frame(fleet: Fleet, tasks: Sequence[TaskKey], *, with_samples: bool = True) -> Frame:
     """Return the frame that asks for the logs of tasks of one machine.
 
@@ -107,11 +123,9 @@ def logs_frame(fleet: Fleet, tasks: Sequence[TaskKey], *, with_samples: bool = T
         fleet,
         tasks[0],
         {
+            **_ASKED_OF_LOGS,
             "what": "summaries" if with_samples else "headers",
             "logs": [fleet.tasks[key].row.log_location for key in tasks],
-            "errored": MAX_ERRORED,
-            "others": MAX_FINISHED,
-            "bytes": _MAX_ROWS_BYTES,
         },
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import asyncssh
 
+from core.model.question import Question, machine_question
 from core.ports import Ask
 from core.text import shown
 from ssh.links.resolved_host import ResolvedHost
@@ -51,7 +52,8 @@ class AuthClient(asyncssh.SSHClient):
             self._credentials.forget()
             return None
         if address not in passwords and self._ask is not None:
-            answer = await self._ask(f"Password for {address}", False)
+            question = Question(text=shown(f"Password for {address}; it is sent to that machine"))
+            answer = await self._ask(question)
             if answer is not None:
                 passwords[address] = answer
         self._password_tried = address in passwords
@@ -85,10 +87,11 @@ class AuthClient(asyncssh.SSHClient):
             if not is_password:
                 self._keeps_password = False
                 passwords.pop(address, None)
-            text = shown(f"{instructions} {prompt}".strip(), 300)
             answer = passwords.get(address) if is_password and self._rounds == 1 else None
             if answer is None and self._ask is not None:
-                answer = await self._ask(text, echo)
+                answer = await self._ask(
+                    machine_question(address, instructions, prompt, is_seen=echo)
+                )
             if answer is None:
                 return None
             if is_password and self._keeps_password:

@@ -172,7 +172,9 @@ class CommandLink:
                 f"check `command` of {self._machine} in the config",
             ) from error
         except OSError as error:
-            raise LinkLost(self._machine, f"can't start {self._command[0]}: {error}") from error
+            raise LinkLost(
+                self._machine, f"can't start {self._command[0]}: {error.strerror}"
+            ) from error
         program = ChildProgram(self._machine, child)
         self._programs.append(program)
         return program

@@ -11,6 +11,7 @@ import asyncssh
 
 from core.config.model import MachineConfig
 from core.errors import LinkRefused, NeedsYou
+from core.model.question import Question
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import ANSWER_TIMEOUT_S, AgentState
@@ -210,7 +211,8 @@ async def _load(
     except asyncssh.KeyImportError as error:
         if not str(error).startswith("Passphrase"):
             raise
-    answer = await ask(f"Passphrase for {path}", False) if ask is not None else None
+    text = shown(f"Passphrase for the key {path}; it stays on this computer", 400)
+    answer = await ask(Question(text=text)) if ask is not None else None
     if answer is None:
         raise _PassphraseMissing
     credentials.passphrases[str(path)] = answer

@@ -20,6 +20,7 @@ DEFAULT_PORT = 22
 
 KeyLists = tuple[list[asyncssh.SSHKey], list[asyncssh.SSHKey], list[asyncssh.SSHKey]]
 """(trusted keys, trusted certificate authorities, revoked keys)."""
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ def add_known_host(own_file: Path, line: str) -> None:
         OSError: The file can't be written.
     """
     own_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(own_file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(own_file, _FLAGS, 0o600)
     with os.fdopen(handle, "r+b") as file:
         os.fchmod(file.fileno(), 0o600)
         held = file.read()

@@ -12,7 +12,7 @@ from tests.support.evals import short_folder
 from tests.support.specs import SMOKE
 from tests.support.tmux import in_tmux
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 @pytest.fixture

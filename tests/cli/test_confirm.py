@@ -178,7 +178,6 @@ NEEDS = (
 """Each command, the option that it asks for, and what does not happen without it."""
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("words", "how", "otherwise"), NEEDS)
 def test_each_command_without_a_terminal_does_nothing_and_names_the_option(
     ready: Home, words: tuple[str, ...], how: str, otherwise: str
@@ -197,7 +196,6 @@ def test_each_command_without_a_terminal_does_nothing_and_names_the_option(
     assert "A_KEY" in ready.run("secrets", "list").out
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("keys", "status"), [("n\r", 4), ("\x04", 4), ("\x03", 130)])
 @pytest.mark.parametrize("words", COMMANDS)
 def test_each_command_at_a_terminal_takes_a_no_an_end_and_ctrl_c(

@@ -46,7 +46,6 @@ def nothing_is_left(place: Path) -> None:
     wait_until(lambda: not left(), "all is cleaned up", seen=left)
 
 
-@pytest.mark.timeout(120)
 def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
     home: Home, place: Path
 ) -> None:
@@ -66,7 +65,6 @@ def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
     assert not list(home.folder.rglob("history*"))
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
@@ -88,7 +86,6 @@ def test_an_interrupt_ends_the_eval_and_leaves_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> None:
     child = home.start("demo", "--seconds", "100", err=subprocess.PIPE)
     assert child.stdout is not None
@@ -104,7 +101,6 @@ def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> Non
     nothing_is_left(place)
 
 
-@pytest.mark.timeout(120)
 def test_the_room_opens_on_it_and_a_terminal_that_goes_away_takes_all_with_it(
     home: Home, place: Path
 ) -> None:

@@ -10,7 +10,7 @@ from tests.support.commands import EVALROOM, Home
 from tests.support.evals import Evals
 from tests.support.terminal import Terminal
 
-pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("guides")
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from core.ids import SampleKey
 from core.views.pages.sample_page import sample_page
 from core.views.tables.samples import samples_table
@@ -11,8 +9,6 @@ from tests.support.commands import Home
 from tests.support.desk_on_evals import Watched, watching_eval
 from tests.support.evals import Eval, Evals
 from tests.support.table_rows import cell_text, page_text
-
-pytestmark = pytest.mark.timeout(150)
 
 
 def doing(watched: Watched, one: Eval, words: str) -> SampleKey | None:

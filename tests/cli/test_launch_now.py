@@ -13,7 +13,7 @@ from tests.support.evals import short_folder
 from tests.support.launches import end_all
 from tests.support.specs import SMOKE
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 @pytest.fixture

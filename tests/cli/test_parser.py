@@ -125,7 +125,7 @@ def test_a_second_word_chooses_the_command(line: str, kind: type[ParsedCommand])
         ("guide park x --others", "--others goes with: evalroom guide cleanup"),
         ("act drain t --now", "--now goes with pause, not with drain"),
         ("act config t", "`act config` does not exist"),
-        ("config-set t", "nothing to set"),
+        ("config-set t", "no knob was given"),
         ("config-set t --model m", "--model goes with --max-connections"),
         ("status --timeout 0", "'0' is not a number of seconds above 0"),
         ("launch s --timeout nan", "'nan' is not a number of seconds above 0"),

@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from tests.support.commands import Home
 from tests.support.terminal import Terminal
 
@@ -40,7 +38,6 @@ sys.exit(program.main())
 COMMAND = [sys.executable, "-c", NOISY]
 
 
-@pytest.mark.timeout(90)
 def test_nothing_that_a_library_logs_is_written_to_the_terminal(home: Home) -> None:
     home.watch_here(home.folder / "d")
     terminal = Terminal(COMMAND, env=home.env, cwd=home.folder)

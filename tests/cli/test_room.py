@@ -50,7 +50,6 @@ def rooms_linked(terminal: Terminal, history: Path) -> int:
             return 0
 
 
-@pytest.mark.timeout(90)
 def test_the_room_keeps_its_history_and_its_view_for_the_operator_alone(home: Home) -> None:
     home.watch_here(home.folder / "d")
     share = home.folder / ".local" / "share" / "evalroom"
@@ -72,7 +71,6 @@ def test_the_room_keeps_its_history_and_its_view_for_the_operator_alone(home: Ho
     assert share.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.timeout(90)
 def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) -> None:
     home.watch_here(home.folder / "d")
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
@@ -88,7 +86,6 @@ def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) 
         assert leave(terminal) == 0
 
 
-@pytest.mark.timeout(90)
 def test_the_room_opens_at_once_although_another_program_holds_its_history(home: Home) -> None:
     home.watch_here(home.folder / "d")
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
@@ -105,7 +102,6 @@ def test_the_room_opens_at_once_although_another_program_holds_its_history(home:
             assert leave(terminal) == 0
 
 
-@pytest.mark.timeout(90)
 def test_the_room_says_that_an_unusable_history_was_moved_aside(home: Home) -> None:
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
     file.parent.mkdir(mode=0o700, parents=True)
@@ -118,7 +114,6 @@ def test_the_room_says_that_an_unusable_history_was_moved_aside(home: Home) -> N
     assert kept.read_bytes() == b"garbage" * 1_000
 
 
-@pytest.mark.timeout(90)
 def test_a_recording_plays_in_the_room(home: Home) -> None:
     file = home.folder / "record.jsonl"
     events = (named(), link(), process_seen(), tasks_seen(task_row(task="ctf", done=61)))

@@ -86,13 +86,21 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("evalroom 0.")
 
 
-@pytest.mark.parametrize("argv", [[], ["replay", "some-file"]])
+@pytest.mark.parametrize("argv", [[], ["replay", "recording"]])
 def test_the_room_without_a_terminal_is_reported(home: Home, argv: list[str]) -> None:
+    (home.folder / "recording").touch()
     ran = home.run(*argv)
     assert ran.status == 2
     assert "needs a terminal" in ran.err
     assert "evalroom status" in ran.err
     assert len(ran.err.splitlines()) == 2
+
+
+def test_a_recording_that_is_missing_is_reported_before_the_terminal(home: Home) -> None:
+    ran = home.run("replay", "nope")
+    assert ran.status == 1
+    assert "can't read the recording nope: No such file" in ran.err
+    assert "terminal" not in ran.err
 
 
 def test_the_room_is_not_drawn_into_a_file_of_errors(home: Home, tmp_path: Path) -> None:

@@ -78,7 +78,6 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
 
 
 @parked_group
-@pytest.mark.timeout(150)
 async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval: Eval) -> None:
     async with watching_eval(parked_eval) as watched:
         tasks = await polled(watched, parked_eval, 4)
@@ -101,7 +100,6 @@ GROWING = ("completed", "errored", "cancelled")
 SAMPLE_COUNTERS = ("total_tokens", "message_count", "turn_count", "total_time")
 
 
-@pytest.mark.timeout(150)
 async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whole(
     evals: Evals, ctl: Ctl
 ) -> None:

@@ -183,7 +183,6 @@ def same_limit(limit: LimitView | None, theirs: Mapping[str, Any]) -> None:
         assert getattr(limit, names.get(name, name)) == theirs[name], name
 
 
-@pytest.mark.timeout(120)
 async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl) -> None:
     one = evals.start(
         "tools", args={"samples": 1, "naps": 5, "seconds": 0.3, "think": 0.3}, keep=True

@@ -63,7 +63,6 @@ def two_machines(
         yield TwoMachines(red, blue)
 
 
-@pytest.mark.timeout(180)
 async def test_three_processes_on_two_machines_and_how_two_of_them_end(
     two_machines: TwoMachines, evals: Evals
 ) -> None:
@@ -116,7 +115,6 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
         assert [process.pid for process in afresh.fleet.processes] == [stays.pid]
 
 
-@pytest.mark.timeout(180)
 async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
     two_machines: TwoMachines, evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

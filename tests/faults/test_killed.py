@@ -23,7 +23,7 @@ from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, running_evals
 from tests.support.waiting import until, wait_until
 
-pytestmark = [pytest.mark.xdist_group("killed"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("killed")
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from tests.support.specs import SMOKE, spec
 from tests.support.sshd import SUPER, Sshd
 from tests.support.waiting import until, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts")]
 Really = Callable[[], Any]
 
 

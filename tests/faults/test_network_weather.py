@@ -67,7 +67,6 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
             assert weather.connections == 1
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("dark", "tries"),
     [
@@ -101,7 +100,6 @@ async def test_a_poll_comes_soon_after_a_network_heals(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 async def test_a_dead_network_fills_no_control_master(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
+from core.model.question import Question
 from ssh.links import agent as agents
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
@@ -210,9 +211,8 @@ async def test_a_locked_key_that_the_agent_holds_is_not_asked_for(
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
     asked: list[str] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        del seen
-        asked.append(prompt)
+    async def ask(question: Question) -> str | None:
+        asked.append(question.text)
         return None
 
     link = AsyncsshLink(

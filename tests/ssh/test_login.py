@@ -13,6 +13,7 @@ from core.config.model import MachineConfig
 from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
+from core.model.question import Question
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from ssh.links.ssh_config import resolve_route
@@ -51,8 +52,8 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
 ) -> None:
     asked: list[tuple[str, bool]] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        asked.append((prompt, seen))
+    async def ask(question: Question) -> str | None:
+        asked.append((question.text, question.is_seen))
         return "open sesame"
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
@@ -63,7 +64,9 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
         assert asked == []
         connection.retry_now()
         await received.hello()
-        assert asked == [(f"Passphrase for {sshd.locked_key}", False)]
+        assert asked == [
+            (f"Passphrase for the key {sshd.locked_key}; it stays on this computer", False)
+        ]
         sshd.stop()
         sshd.start()
         await received.until(lambda: len(received.frames("hello")) > 1)
@@ -71,8 +74,8 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
 
 
 async def test_a_wrong_passphrase_needs_you_again(sshd: Sshd, tmp_path: Path) -> None:
-    async def ask(prompt: str, seen: bool) -> str | None:
-        del prompt, seen
+    async def ask(question: Question) -> str | None:
+        del question
         return "no"
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
@@ -169,9 +172,9 @@ async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -
 async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        assert not seen
-        asked.append(prompt)
+    async def ask(question: Question) -> str | None:
+        assert not question.is_seen
+        asked.append(question.text)
         return "open sesame"
 
     with prepared() as server:
@@ -184,7 +187,9 @@ async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -
             assert asked == []
             connection.retry_now()
             await received.hello()
-            assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
+            assert asked == [
+                f"Password for bob@127.0.0.1:{server.port}; it is sent to that machine"
+            ]
             server.stop()
             server.start()
             await received.until(lambda: len(received.frames("hello")) > 1)
@@ -196,9 +201,9 @@ async def test_a_password_is_asked_for_where_questions_are_offered_and_none_come
 ) -> None:
     asked: list[str] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        del seen
-        asked.append(prompt)
+    async def ask(question: Question) -> str | None:
+        assert question.sender == ""
+        asked.append(question.text)
         return "open sesame"
 
     with prepared() as server:
@@ -213,7 +218,7 @@ async def test_a_password_is_asked_for_where_questions_are_offered_and_none_come
             await received.link(LinkState.NEEDS_YOU)
             connection.retry_now()
             await received.until(lambda: bool(received.frames("hello")))
-        assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
+        assert asked == [f"Password for bob@127.0.0.1:{server.port}; it is sent to that machine"]
 
 
 @pytest.fixture
@@ -234,9 +239,9 @@ def pam() -> Iterator[Sshd]:
 async def test_a_password_that_pam_asks_for_is_kept_in_memory(pam: Sshd, tmp_path: Path) -> None:
     asked: list[str] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        assert not seen
-        asked.append(prompt)
+    async def ask(question: Question) -> str | None:
+        assert not question.is_seen
+        asked.append(question.text)
         return "open sesame"
 
     connection = connection_of(machine_of(pam, "bob"), trusting(pam, tmp_path), ask=ask)
@@ -253,8 +258,8 @@ async def test_a_password_that_pam_asks_for_is_kept_in_memory(pam: Sshd, tmp_pat
 
 
 async def test_a_wrong_password_for_pam_is_forgotten(pam: Sshd, tmp_path: Path) -> None:
-    async def ask(prompt: str, seen: bool) -> str | None:
-        del prompt, seen
+    async def ask(question: Question) -> str | None:
+        del question
         return "wrong"
 
     machine, known, credentials = machine_of(pam, "bob"), trusting(pam, tmp_path), Credentials()
@@ -289,8 +294,8 @@ class _Token(asyncssh.SSHServer):
 async def test_a_second_factor_is_asked_for_in_harmless_words(tmp_path: Path) -> None:
     asked: list[tuple[str, bool]] = []
 
-    async def ask(prompt: str, seen: bool) -> str | None:
-        asked.append((prompt, seen))
+    async def ask(question: Question) -> str | None:
+        asked.append((question.text, question.is_seen))
         return "123456"
 
     key = asyncssh.read_private_key(keygen(tmp_path / "host"))

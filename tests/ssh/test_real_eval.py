@@ -47,7 +47,6 @@ def tasks(received: Receiver) -> list[list[dict[str, Any]]]:
     return [json.loads(frame.body) for frame in received.frames("answer")]
 
 
-@pytest.mark.timeout(90)
 async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
     real_eval: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:

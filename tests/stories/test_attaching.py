@@ -95,7 +95,6 @@ def _attached(tmux: Tmux, place: Place) -> None:
     place.goes_on()
 
 
-@pytest.mark.timeout(90)
 def test_outside_of_tmux_the_room_lends_its_terminal(place: Place) -> None:
     with _opened(place, place.room()) as tmux:
         _attached(tmux, place)
@@ -106,7 +105,6 @@ def test_outside_of_tmux_the_room_lends_its_terminal(place: Place) -> None:
         tmux.until("Esc closes")
 
 
-@pytest.mark.timeout(90)
 def test_inside_tmux_it_is_a_new_window_behind_a_doubled_prefix(place: Place) -> None:
     with _opened(place, _in_own_tmux(place, "window")) as tmux:
         _attached(tmux, place)
@@ -115,7 +113,6 @@ def test_inside_tmux_it_is_a_new_window_behind_a_doubled_prefix(place: Place) ->
         tmux.until(ROOM)
 
 
-@pytest.mark.timeout(90)
 def test_inside_tmux_it_may_take_the_place_of_the_rooms_own(place: Place) -> None:
     with _opened(place, _in_own_tmux(place, "switch")) as tmux:
         _attached(tmux, place)
@@ -124,7 +121,6 @@ def test_inside_tmux_it_may_take_the_place_of_the_rooms_own(place: Place) -> Non
         assert "mine" in tmux.screen()
 
 
-@pytest.mark.timeout(90)
 def test_a_room_on_the_server_of_the_runs_switches_to_one(place: Place) -> None:
     command = [*TMUX_COMMAND, "-f", "/dev/null", "new-session", "-s", "room", join(place.room())]
     with _opened(place, command) as tmux:
@@ -133,7 +129,6 @@ def test_a_room_on_the_server_of_the_runs_switches_to_one(place: Place) -> None:
         tmux.until(ROOM)
 
 
-@pytest.mark.timeout(90)
 def test_a_session_that_is_gone_can_be_read_about(place: Place) -> None:
     place.attach = attach_command("gone")
     with _opened(place, _in_own_tmux(place, "window")) as tmux:
@@ -150,7 +145,6 @@ def sshd() -> Iterator[Sshd]:
         yield server
 
 
-@pytest.mark.timeout(90)
 def test_a_session_on_another_machine_is_attached_to_over_ssh(place: Place, sshd: Sshd) -> None:
     known = place.folder / "ours"
     known.write_text(sshd.known_hosts_line())

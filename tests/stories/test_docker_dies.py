@@ -1,5 +1,6 @@
 """Docker under a running eval: containers that die, an engine that stops, containers left over."""
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -73,6 +74,12 @@ def finding(watched: Watched, about: Callable[[Finding], bool]) -> Finding | Non
     return next((each for each in open_ones if each.kind == "docker" and about(each)), None)
 
 
+def lists(watched: Watched, container: str) -> bool:
+    facts = watched.fleet.machines[LOCAL].facts
+    assert facts is not None
+    return any(container.startswith(each.id) for each in facts.docker.containers)
+
+
 async def clean_up(watched: Watched, folder: Path) -> None:
     """Remove leftover containers, as the clean-up guide does."""
     acting = ActionService(watched.desk, instance=HERE, store=Book(), post=watched.desk.post)
@@ -103,9 +110,11 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         )
         assert killed.task is not None
         assert "Exited (137)" in killed.text
+        assert re.search("-default-1 of sample [01]/1", killed.text)
         docker_engine.run("rm", "--force", first)
         await watched.until(
-            lambda: finding(watched, lambda each: "no sandbox any more" in each.text), "it is gone"
+            lambda: finding(watched, lambda each: "no sandbox any more: " in each.text),
+            "it is gone",
         )
         facts = watched.fleet.machines[LOCAL].facts
         assert facts is not None
@@ -118,7 +127,12 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         )
         command = left.text.partition("docker rm --force --volumes ")[2].rstrip(".").split()
         assert [second.startswith(each) for each in command] == [True]
-        with docker_engine.container() as bystander:
+        # As an eval on another host would make it, with the same task and home.
+        labels = {"": "inspect-sandboxed_by-iabc123", ".working_dir": str(tmp_path)}
+        with docker_engine.container(
+            *(f"--label=com.docker.compose.project{name}={value}" for name, value in labels.items())
+        ) as bystander:
+            await watched.until(lambda: lists(watched, bystander), "the other one is listed")
             await clean_up(watched, tmp_path)
             assert docker_engine.run("ps", "-aq", "--no-trunc") == bystander
         await watched.until(

@@ -4,8 +4,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.bench.rooms import home_env
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.processes import command_of, wait_gone, with_variable, working_in
@@ -26,7 +24,6 @@ def _env(folder: Path) -> dict[str, str]:
     return {**home_env(folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
 
 
-@pytest.mark.timeout(120)
 def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_one(
     evals: Evals,
 ) -> None:
@@ -91,7 +88,6 @@ def _probes_of(folder: Path) -> list[int]:
     return [pid for pid in ours if "evalroom-probe" in command_of(pid)]
 
 
-@pytest.mark.timeout(120)
 def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
     with short_folder() as folder:
         env = {**_env(folder), "TMPDIR": str(folder)}

@@ -15,7 +15,7 @@ from tests.support.processes import environ_of
 from tests.support.waiting import wait_until
 
 pytestmark = [
-    pytest.mark.slow, pytest.mark.xdist_group("launches"), pytest.mark.timeout(120),
+    pytest.mark.slow, pytest.mark.xdist_group("launches"),
 ]  # fmt: skip
 SPEC = """\
 task = "evalroom/smoke"

@@ -181,7 +181,6 @@ def test_every_other_program_is_refused(words: tuple[str, ...]) -> None:
         terminal_command(REMOTE, words)
 
 
-@pytest.mark.timeout(90)
 def test_keys_in_a_watched_display_do_not_reach_the_eval() -> None:
     with short_folder() as folder:
         env = {"PATH": "/usr/bin:/bin", "TMUX_TMPDIR": str(folder), "LANG": "C.UTF-8"}

@@ -13,7 +13,7 @@ from tests.support.evals import short_folder
 from tests.support.launches import alive, end_all
 from tests.support.processes import environ_of
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 GIVEN = "sk-canary-that-the-spec-names"
 KEPT = "sk-canary-that-no-spec-names"
 SPEC = """\

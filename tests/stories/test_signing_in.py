@@ -86,7 +86,6 @@ def _at_the_prompt(tmux: Tmux, prompt: str = ASKED) -> str:
     return screen
 
 
-@pytest.mark.timeout(90)
 def test_the_passphrase_is_typed_to_ssh_and_the_link_goes_over_its_master(desk: Desk) -> None:
     with in_tmux(desk.folder, desk.command, columns=160, lines=40, env=desk.env) as tmux:
         asked = _at_the_prompt(tmux)
@@ -110,7 +109,6 @@ def test_the_passphrase_is_typed_to_ssh_and_the_link_goes_over_its_master(desk: 
         tmux.until("answer it here")
 
 
-@pytest.mark.timeout(90)
 def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(desk: Desk) -> None:
     with in_tmux(desk.folder, desk.command, columns=160, lines=40, env=desk.env) as tmux:
         _at_the_prompt(tmux)
@@ -128,7 +126,6 @@ def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(des
         tmux.until("● far")
 
 
-@pytest.mark.timeout(90)
 def test_ctrl_c_gives_signing_in_up_and_not_the_room(desk: Desk) -> None:
     with in_tmux(desk.folder, desk.command, columns=80, lines=24, env=desk.env) as tmux:
         _at_the_prompt(tmux)
@@ -139,7 +136,6 @@ def test_ctrl_c_gives_signing_in_up_and_not_the_room(desk: Desk) -> None:
         tmux.until("Leave evalroom")
 
 
-@pytest.mark.timeout(90)
 def test_an_unknown_host_key_is_asked_about_by_ssh_itself(desk: Desk) -> None:
     line = desk.known_hosts.read_text()
     desk.known_hosts.write_text("")
@@ -152,7 +148,6 @@ def test_an_unknown_host_key_is_asked_about_by_ssh_itself(desk: Desk) -> None:
     assert line.split()[2] in desk.known_hosts.read_text()
 
 
-@pytest.mark.timeout(60)
 def test_a_room_behind_ssh_can_not_be_stopped_and_its_end_is_the_end_of_ssh(desk: Desk) -> None:
     word = f"ControlPath={desk.folder}"
     terminal = Terminal(desk.command, env=desk.env, cwd=ROOT)

@@ -27,7 +27,6 @@ acp = true
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_inspects_client_opens_on_the_one_sample_that_is_meant() -> None:
     with short_folder() as folder:
         home = Home(folder)

@@ -49,7 +49,6 @@ class Background:
         return StartResult(pid=json.loads(out)["pid"], output=FileOutput("display"))
 
 
-@pytest.mark.timeout(120)
 async def test_a_third_engine_starts_and_finishes_a_real_eval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,15 +16,22 @@ from textual._context import active_app
 from tests.support.clocks import DIALOG_CLOCK
 from tui.dialogs import guarded_dialog
 
-_LONGEST = 2.0
-"""Seconds to wait at most: beside a desk on real evals there is always something to do."""
+_LONGEST_S = 2.0
+"""The most processor time to wait: beside a desk on real evals there is always something to do.
+
+On a loaded machine it lasts longer, as all else does.
+"""
+_SCREEN_S = 120.0
+"""The most seconds until a screen has taken a key; a loaded machine may need more than 30."""
+_NOTICE_S = 600.0
+"""A notice stays on screen until a test has looked for it, however slowly the test runs."""
 
 
 async def app_idle(*_: float) -> None:
     """Wait until the app could only be moved by a timer, by another thread or from outside."""
     ready: Any = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
-    end = time.monotonic() + _LONGEST
-    while time.monotonic() < end:
+    end = time.thread_time() + _LONGEST_S
+    while time.thread_time() < end:
         await asyncio.sleep(0)
         if ready:
             continue
@@ -41,6 +48,9 @@ def keys_wait_for_idle() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "wait_for_idle", app_idle)
         patch.setattr(pilot, "wait_for_idle", app_idle)
+        waits = pilot.Pilot._wait_for_screen  # pyright: ignore[reportPrivateUsage] - its timeout
+        patch.setattr(waits, "__defaults__", (_SCREEN_S,))
         patch.setattr(guarded_dialog, "time", DIALOG_CLOCK)
+        patch.setattr(app.App, "NOTIFICATION_TIMEOUT", _NOTICE_S)
         patch.setattr("tui.draw_pace._EASE", 0.0)  # what happened is drawn at once
         yield

@@ -12,7 +12,7 @@ from core.guide.guide import Guide
 from core.guide.runner import GuideRunner
 from core.ids import MachineName
 from core.model.job import Job
-from core.model.machine import Container, Docker, ProbeFound, ToolState
+from core.model.machine import Container, Docker, ProbeFound, SandboxHolder, ToolState
 from tests.support.fleets import (
     H1,
     NOW,
@@ -41,13 +41,16 @@ def left(number: int, **more: Any) -> Container:
     """Return a container of an eval that has ended."""
     made = Container(
         id=f"{number:012x}", name=f"old-{number}", project=f"inspect-old-iabc12{number}",
-        created=NOW - 90_000.0, is_own=True, is_running=False, status="Exited (137)",
+        created=NOW - 90_000.0, is_running=False, status="Exited (137)",
+        holder=SandboxHolder(
+            pid=99, start="gone", task="old", sample_id=number, epoch=1, is_alive=False
+        ),
     )  # fmt: skip
     return replace(made, **more)
 
 
-def read(*containers: Container, at: float = NOW) -> MachineRead:
-    docker = Docker(state=ToolState.OK, containers=containers)
+def read(*containers: Container, at: float = NOW, **more: Any) -> MachineRead:
+    docker = Docker(state=ToolState.OK, containers=containers, **more)
     return facts(at=at, docker=docker)
 
 

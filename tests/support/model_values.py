@@ -16,7 +16,9 @@ from core.model.machine import (
     InspectFound,
     MachineFacts,
     Memory,
+    SandboxHolder,
     ToolState,
+    UnlistedEval,
 )
 from core.model.operation import Operation
 from core.model.order import Instance, Order, OrderState
@@ -196,10 +198,30 @@ facts = st.builds(
         since=maybe(numbers),
         containers=tuples(
             st.builds(
-                Container, id=texts, name=texts, image=texts, status=texts, memory=maybe(whole)
+                Container,
+                id=texts,
+                name=texts,
+                image=texts,
+                status=texts,
+                memory=maybe(whole),
+                created=maybe(numbers),
+                project=st.sampled_from(["", "inspect-task-iabc123", "inspect-gdm_intercod-iabc1"]),
+                holder=maybe(
+                    st.builds(
+                        SandboxHolder,
+                        pid=whole,
+                        start=texts,
+                        task=texts,
+                        sample_id=whole | texts,
+                        epoch=whole,
+                        is_alive=st.booleans(),
+                    )
+                ),
             ),
             1,
         ),
+        total=whole,
+        unlisted=tuples(st.builds(UnlistedEval, pid=whole, name=texts, user=texts), 1),
     ),
     inspect=st.builds(
         InspectFound,

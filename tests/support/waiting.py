@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 Found = TypeVar("Found")
-WAIT_S = 30.0
+WAIT_S = 60.0
 """How long a test waits for what takes an instant on an idle machine."""
 EVERY_S = 0.05
 

@@ -53,7 +53,7 @@ def acting_room() -> tuple[ScriptedActing, RoomApp]:
     ],
     ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "",
 )
-async def test_acting_looks(
+async def test_acting(
     picture: Picture, name: str, keys: tuple[str, ...], size: tuple[int, int]
 ) -> None:
     del name

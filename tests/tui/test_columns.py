@@ -42,6 +42,12 @@ def test_a_growing_column_gives_way_before_another_is_left_out() -> None:
     assert [name for name, _, _ in placed(20, long)] == ["name", "num", "note"]
 
 
+def test_a_text_is_cut_before_its_column_is_left_out() -> None:
+    down = row(name="h1", num="1", note="down 2m retry 8s")
+    assert [each for each in placed(23, down) if each[0] == "note"] == [("note", 12, 11)]
+    assert [name for name, _, _ in placed(15, down)] == ["name", "num"]
+
+
 def test_a_width_never_shrinks_again() -> None:
     wide = natural_widths(COLUMNS, [row(num="123456")], {})
     assert natural_widths(COLUMNS, [row(num="1")], wide)["num"] == 6

@@ -19,7 +19,7 @@ from tests.support.rooms import answerable, app_on, screen_text, services_on, sh
 from tui.app import RoomApp
 from tui.screens.guides import GuidesScreen
 
-pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("guides")
 SIZE = (160, 46)
 
 
@@ -129,6 +129,9 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
         await pilot.press("2", ":", *"guide-finish", "enter")
         await shows(pilot, "drain: start no new samples", 30)
         await shows(pilot, "your turn", 30)
+        for pane in ("1", "2"):  # Enter comes first among the keys, in both panes
+            await pilot.press(pane)
+            await shows(pilot, "Enter continue   x stop guide")
         await pilot.press("x")
         await pilot.pause()
         assert guide_of(app).is_open

@@ -128,7 +128,7 @@ async def test_a_share_to_tolerate_is_typed_on() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  like stop")
+        await shows(pilot, "tolerate 0.1  stop once")
         await pilot.press("down", "down", "enter")
         await shows(pilot, "on_error = { tolerate = 0.1 }")
         await pilot.press("5", "ctrl+r")
@@ -229,7 +229,7 @@ async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
     launching.checks = {H1: (PYTHON, STOP)}
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
-        assert "a check stops this run: nothing starts" in screen_text(app)
+        assert "a check stops this run, so nothing starts" in screen_text(app)
         await pilot.press("enter")
         await shows(pilot, "Not started: the check docker failed")
         launching.checks = {}

@@ -32,7 +32,7 @@ def room() -> tuple[ScriptedLaunching, RoomApp]:
         name="docker",
         level=CheckLevel.STOP,
         message="the daemon does not answer: permission denied",
-        advice="add the user to the group docker, then log in anew",
+        advice="add the user to the group docker, then log in again",
     )  # fmt: skip
     memory = Check(
         name="containers", level=CheckLevel.WARNING, message="8 x 4G are asked for, 20G are free",
@@ -60,7 +60,7 @@ async def test_what_happens_on_an_error_is_chosen(picture: Picture) -> None:
     _, app = room()
     async with app.run_test(size=SMALL) as pilot:
         await press(pilot, *FORM, "ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  like stop")
+        await shows(pilot, "tolerate 0.1  stop once")
         picture(app)
 
 

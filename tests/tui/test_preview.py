@@ -16,6 +16,7 @@ from tests.support.clocks import DIALOG_CLOCK
 from tests.support.fleets import H1, H2, named, task_key
 from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
 from tests.support.scripted_acting import ScriptedActing
+from tests.support.waiting import until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
@@ -260,6 +261,18 @@ async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None
         await shows(pilot, "5 done")
         assert [step.target for step in acting.carried[1][0].steps] == [other]
         assert "changed since" not in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+@pytest.mark.parametrize("opens", ["p", "question_mark", "colon", "s", "C", "a", "x"])
+async def test_escape_and_ctrl_c_close_every_dialog(opens: str, key: str) -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press(opens)
+        await until(lambda: len(app.screen_stack) == 2, "a dialog is open")
+        await pilot.press(key)
+        await until(lambda: len(app.screen_stack) == 1, "no dialog is open")
+        assert not acting.carried
 
 
 async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:

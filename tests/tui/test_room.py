@@ -6,6 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from core.ids import MachineName, SampleKey, TaskKey
+from core.model.question import Question, machine_question
+from core.text import Shown
 from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
     H1,
@@ -217,14 +219,15 @@ async def test_a_desk_that_fails_is_said_and_the_room_lives() -> None:
 async def test_a_question_of_a_machine_is_answered_or_given_up() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
-        asking = pilot.app.run_worker(app.ask("Passphrase for key \x1b[2J", False))
-        await shows(pilot, "Passphrase for key ␛[2J")
+        asked = machine_question("h1", "", "Password \x1b[2J", is_seen=False)
+        asking = pilot.app.run_worker(app.ask(asked))
+        await shows(pilot, "Password ␛[2J")
         await pilot.press(*"secret")
         await pilot.pause()
         assert "secret" not in screen_text(app)
         await pilot.press("enter")
         assert await asking.wait() == "secret"
-        asking = pilot.app.run_worker(app.ask("Password", False))
+        asking = pilot.app.run_worker(app.ask(Question(text=Shown("Password"))))
         await pilot.pause()
         await pilot.press("escape")
         assert await asking.wait() is None

@@ -85,7 +85,7 @@ async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
         await shows(pilot, "unreadable")
         await pilot.press("2", "r")
         await shows(pilot, "Reading its log again.")
-        assert room.asked[-1] == ("read log", task_key())
+        assert ("read log", task_key()) in room.asked
 
 
 async def test_without_a_terminal_to_lend_only_the_command_to_sign_in_is_shown() -> None:

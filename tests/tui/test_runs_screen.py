@@ -207,6 +207,7 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await shows(pilot, "The spec of this run is unknown")
         await pilot.press("down", "R")
         await shows(pilot, "The spec of this run is no longer valid")
+        app.clear_notifications()  # they cover what the form says
         await pilot.press("d")
         await shows(pilot, "fields to fix")
 
@@ -243,7 +244,15 @@ async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
         assert launch[0].startswith("evalroom launch - <<'END'\n")
         assert launch[0].count("\n") > 5
         await pilot.press("down", "y")
-        await shows(pilot, "Someone else wrote this command")
+        await shows(pilot, "bob wrote it, not you.")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert len(copied) == 2
+        await pilot.press("y")
+        await shows(pilot, "bob wrote it, not you.")
+        await pilot.press("y")
+        await pilot.pause()
+        assert copied[2][1] == "command"
 
 
 async def test_attaching_is_a_key_of_runs_that_have_a_display(

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 
 import pytest
+from textual._compositor import Compositor
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers._writer_thread import WriterThread
@@ -39,6 +40,7 @@ USED = (
     (LinuxDriver, "_writer_thread", "writes to the terminal"),
     (WriterThread, "_queue", "what is not written yet"),
     (Screen, "_compositor", "puts a screen together"),
+    (Compositor, "_get_renders", "gives the lines that are cut, and is overridden"),
 )
 """Each private name that the module uses, with what it is for."""
 
@@ -98,8 +100,8 @@ def test_textual_still_has_the_private_classes_that_the_app_uses(module: str, na
 
 def test_the_compositor_still_has_what_is_overridden() -> None:
     for owner, name in (
-        (textual_internals.Compositor, "render_partial_update"),
-        (textual_internals.Compositor, "render_strips"),
+        (textual_internals.OpenCompositor, "render_partial_update"),
+        (textual_internals.OpenCompositor, "render_strips"),
         (textual_internals.ChopsUpdate, "render_segments"),
     ):
         assert callable(getattr(owner, name, None)), f"{owner.__name__} has no {name} any more"
@@ -108,7 +110,8 @@ def test_the_compositor_still_has_what_is_overridden() -> None:
 
 
 def test_every_private_name_that_the_module_uses_is_listed_here() -> None:
-    textuals = frozenset[str]().union(*(names_of(owner) for owner in (App, LinuxDriver, Screen)))
+    owners = (App, Compositor, LinuxDriver, Screen)
+    textuals = frozenset[str]().union(*(names_of(owner) for owner in owners))
     listed = {name for _, name, _ in USED}
     assert private_uses(INTERNALS.read_text()) & textuals <= listed
 

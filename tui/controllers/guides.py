@@ -18,6 +18,7 @@ from core.ports import Room
 from core.text import Shown, shown
 from core.views.actions.action_menu import read_only
 from tui.dialogs.choices import Choice, ChoiceDialog
+from tui.dialogs.foreign_command import copy_foreign
 from tui.dialogs.palette import PaletteCommand
 from tui.dialogs.plan_execution import MakePlan
 from tui.dialogs.prompts import RemovalDialog
@@ -175,10 +176,21 @@ class GuideController:
 
     def copy(self, guide: Guide) -> None:
         """Copy the command that resumes."""
-        if guide.command:
-            self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
-        else:
+        if not guide.command:
             self._ui.say("This guide has no command to resume.", "warning")
+            return
+        text = shown(guide.command, _MOST_COMMAND_CHARS)
+        if self._is_ours(guide):
+            self._ui.copy(text, "resume command")
+        else:
+            copy_foreign(self._ui, text, "resume command", "Whoever started this eval")
+
+    def _is_ours(self, guide: Guide) -> bool:
+        """Whether this operator launched the process that the guide is about."""
+        fleet = self._room.fleet
+        ours = (run for run in fleet.runs.values() if run.is_ours)
+        found = (fleet.process_of_run(run) for run in ours)
+        return any(each is not None and each.key == guide.process for each in found)
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
         async def report() -> None:

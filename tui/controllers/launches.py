@@ -1,6 +1,7 @@
 """Launches: from a template, a draft or a run, through the form and the plan, to the start."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -221,7 +222,7 @@ class LaunchController:
             return
         spec, problems = check_table(plain(run.spec)) if run.spec else (None, ())
         if spec is not None:
-            self.plan(spec)
+            self.plan(replace(spec, author="" if run.is_ours else _author(run)))
         elif not run.spec:
             self._ui.say(_NO_SPEC, "warning")
         else:
@@ -242,6 +243,9 @@ class LaunchController:
             form: The form that the spec was typed in; its draft is deleted at the start.
             launched: Called once runs were started and the plan is closed.
         """
+        run = self._room.fleet.runs.get(form.source) if form is not None else None
+        if run is not None and not run.is_ours:
+            spec = replace(spec, author=_author(run))
         dialog = LaunchPlanDialog(self, self._room, spec, form=form)
 
         def left(_: None) -> None:
@@ -309,3 +313,7 @@ _NO_SPEC = "The spec of this run is unknown: evalroom did not launch it."
 def _title(template: Template) -> Shown:
     own = "" if template.path is None else "  (yours)"
     return shown(f"{template.name:<{_NAME}}{template.title}{own}", 200)
+
+
+def _author(run: Run) -> str:
+    return run.operator or "Somebody else"

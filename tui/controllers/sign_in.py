@@ -4,7 +4,7 @@ from shlex import join
 
 from core.model.machine import LinkState, Machine
 from core.ports import Room, SignIn
-from core.text import Shown, shown
+from core.text import Shown, shown_lines
 from tui.terminal.foreground import ProgramEnd
 from tui.ui import Ui
 
@@ -46,9 +46,11 @@ async def retry_or_sign_in(ui: Ui, room: Room, machine: Machine) -> None:
 
 def line_of(machine: Machine, found: SignIn) -> Shown:
     """Return the line printed before the program runs: what runs, and why."""
-    return shown(
+    return shown_lines(
         f"To sign in to {machine.name}, evalroom runs this here (Ctrl+C gives up): "
-        f"{join(found.words)}",
+        f"{join(found.words)}\n"
+        f"{found.program} asks for passphrases of your keys itself. A line that begins with a name"
+        " in parentheses, (USER@HOST), is the machine's own question: its answer is sent there.",
         2_000,
     )
 

@@ -38,7 +38,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         every_word: Describes these rows: `all 12 tasks shown`.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "give_up", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c", "give_up", show=False)]
     AUTO_FOCUS = "ChoicePane"
 
     def __init__(
@@ -128,7 +128,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """Take an entry by its letter; letters come before the keys that move the cursor."""
-        if event.key in {"escape", "enter", "q"} and event.key != "q":
+        if event.key in {"escape", "enter"}:
             return
         if event.character == _ALL and self._every is not None:
             event.stop()

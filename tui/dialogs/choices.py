@@ -14,7 +14,7 @@ from core.views.cells import Cell, Column, Row, Span, Table
 from tui.app_access import app_of
 from tui.panes.table import TablePane
 
-_ESCAPE: list[BindingType] = [Binding("escape,q", "give_up", show=False)]
+_ESCAPE: list[BindingType] = [Binding("escape,q,ctrl+c", "give_up", show=False)]
 
 
 KeyT = TypeVar("KeyT")

@@ -145,7 +145,7 @@ class ConfigDialog(TextDialog):
         if self._knobs:
             yield ()
             label, value = self._widths
-            columns = f"  {'knob'.ljust(label)} {'of'.ljust(_SCOPE)}{'now'.ljust(value)}"
+            columns = f"  {'knob'.ljust(label)} {'scope'.ljust(_SCOPE)}{'now'.ljust(value)}"
             yield (span_of(columns, "dim"), span_of("launch   in use", "dim"))
 
     def body(self) -> Iterator[TextLine]:

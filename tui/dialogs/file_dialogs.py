@@ -14,7 +14,10 @@ from tui.dialogs.dialog import Dialog, text_line
 class FileNameDialog(Dialog[str | None]):
     """Ask for the name of a file. The result is None when nothing is to be written."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", show=False),
+        Binding("ctrl+c", "give_up", show=False, priority=True),
+    ]
 
     def __init__(self, what: str, proposed: str) -> None:
         super().__init__(
@@ -38,7 +41,7 @@ class ReplaceFileDialog(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "replace", show=False),
-        Binding("escape,n,enter", "give_up", show=False),
+        Binding("escape,n,enter,ctrl+c", "give_up", show=False),
     ]
 
     def __init__(self, place: str) -> None:

@@ -14,8 +14,11 @@ REPEAT_S = 0.15
 """An Enter this soon after another one comes from a key held down; it is ignored."""
 
 
+_CLOSING = frozenset({"escape", "ctrl+c"})
+
+
 class GuardedDialog(TextDialog):
-    """A dialog that drops keys typed before its question could be read; Esc always works."""
+    """A dialog that drops keys typed before its question could be read; Esc and ^c always work."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +35,7 @@ class GuardedDialog(TextDialog):
     def holds(self, key: events.Key) -> bool:
         """Drop keys that are typed too early, and repeats of a key held down."""
         if key.key != "enter":
-            return key.key != "escape" and not self.was_seen
+            return key.key not in _CLOSING and not self.was_seen
         now = time.monotonic()
         last, self._entered_at = self._entered_at, now
         return not self.was_seen or now - last < REPEAT_S

@@ -21,7 +21,7 @@ class KeysDialog(ModalScreen[None], inherit_bindings=False):
         keys: Each key with what it does.
     """
 
-    BINDINGS = [Binding("escape,q,question_mark,f1,enter", "give_up", show=False)]
+    BINDINGS = [Binding("escape,q,question_mark,f1,enter,ctrl+c", "give_up", show=False)]
     AUTO_FOCUS = "LinesPane"
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
@@ -36,6 +36,7 @@ class KeysDialog(ModalScreen[None], inherit_bindings=False):
         """Draw the page."""
         pane = self.query_one(LinesPane)
         pane.make_current(True)
+        pane.indent = _KEY_ROOM
         pane.show(Shown("Keys"), self._lines, footer=(Span(Shown("Esc closes"), "dim"),))
 
     def on_resize(self) -> None:

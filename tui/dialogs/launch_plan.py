@@ -203,7 +203,7 @@ class LaunchPlanDialog(GuardedDialog):
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""
         if self._starting is not None:
-            yield "Enter Esc", "to the runs"
+            yield "Enter Esc", "open the runs"
             return
         back = "back to the form" if self._form is not None else "close"
         if self._phase == "plan" and not stopped(self._checked):

@@ -47,6 +47,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", show=False),
+        Binding("ctrl+c", "give_up", show=False, priority=True),
         Binding("ctrl+p", "give_up", show=False),
     ]
     AUTO_FOCUS = "Input"

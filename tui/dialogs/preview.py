@@ -219,10 +219,11 @@ class PreviewDialog(GuardedDialog):
         if plan.confirmation == "yes" and not self._yes:
             yield "y", "yes"
             return
+        if plan.confirmation == "words":
+            yield from [("Enter", "confirm"), ("Tab", "reason, other keys")]
+            return
         number = f" {len(plan.sent)}" if len(plan.sent) > 1 else ""
         yield "Enter", f"{plan.action.verb}{number}"
-        if plan.confirmation == "words":
-            yield "Tab", "reason, other keys"
 
     def _view_keys(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
         if sent:

@@ -9,11 +9,14 @@ from textual.widgets import Input
 
 from core.guide.leftover_removal import Removal
 from core.ids import MachineName
+from core.model.question import Question
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
+from core.views.question_lines import question_lines, question_title
 from tui.dialogs.dialog import Dialog, text_line
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
+_GIVE_UP: list[BindingType] = [*_STAY, Binding("ctrl+c", "give_up", show=False, priority=True)]
 
 
 class LeaveDialog(Dialog[bool]):
@@ -42,19 +45,19 @@ class LeaveDialog(Dialog[bool]):
 
 
 class QuestionDialog(Dialog[str | None]):
-    """Ask for a passphrase, a password or another answer; it is not stored.
+    """Ask evalroom's own question, or a machine's; the answer is not stored.
 
     The result is None when the operator gave up.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
-    def __init__(self, prompt: str, *, is_seen: bool) -> None:
+    def __init__(self, question: Question) -> None:
         super().__init__(
-            Shown("A machine asks a question"),
-            [(), (Span(shown(prompt, 400), "strong"),), ()],
+            question_title(question),
+            [(), *question_lines(question), ()],
             [("Enter", "answer"), ("Esc", "give up")],
-            line=Input(password=not is_seen, select_on_focus=False),
+            line=Input(password=not question.is_seen, select_on_focus=False),
         )
 
     @on(Input.Submitted)
@@ -76,7 +79,7 @@ class TypedNameDialog(Dialog[bool]):
         typed: The name to type.
     """
 
-    BINDINGS = _STAY
+    BINDINGS = _GIVE_UP
 
     def __init__(
         self,

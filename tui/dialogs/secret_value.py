@@ -14,7 +14,10 @@ from tui.dialogs.dialog import Dialog, text_line
 class SecretValueDialog(Dialog[str | None]):
     """Ask for the value of a secret. The result is None when nothing was typed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", show=False),
+        Binding("ctrl+c", "give_up", show=False, priority=True),
+    ]
 
     def __init__(self, name: str) -> None:
         super().__init__(

@@ -54,12 +54,19 @@ def place(
     """Return the columns that fit into `width` cells, in order, with their positions.
 
     Columns that may grow are shrunk first, to their least width. Then the columns of the highest
-    rank are left out. Remaining cells go to the columns that may grow most.
+    rank are left out; a column of text is cut instead, if the others then fit. Remaining cells go
+    to the column that was cut, then to those that may grow most.
     """
     wide, dense = (_fitting(columns, natural, width, gap) for gap in GAPS)
-    shown, gap = (wide, GAPS[0]) if len(wide) == len(dense) else (dense, GAPS[1])
-    sizes = {column.name: _need(column, natural) for column in shown}
-    left = _share(shown, sizes, natural, width - _total(shown, sizes, gap))
+    whole = {column.name: _need(column, natural) for column in columns if column.name in dense}
+    sizes, gap = (wide, GAPS[0]) if wide == whole else (dense, GAPS[1])
+    shown = [column for column in columns if column.name in sizes]
+    left = width - _total(shown, sizes, gap)
+    for column in shown:
+        given = max(min(_need(column, natural) - sizes[column.name], left), 0)
+        sizes[column.name] += given
+        left -= given
+    left = _share(shown, sizes, natural, left)
     most = max((column.grow for column in shown), default=0)
     growing = [column for column in shown if column.grow and column.grow == most]
     for column in growing:
@@ -75,14 +82,19 @@ def place(
 
 def _fitting(
     columns: Sequence[Column], natural: Mapping[str, int], width: int, gap: int
-) -> list[Column]:
+) -> dict[str, int]:
+    """Return the columns that fit, by name, each with the least width that it gets."""
     shown = list(columns)
-    while len(shown) > 1:
+    while True:
         sizes = {column.name: _need(column, natural) for column in shown}
-        if _total(shown, sizes, gap) <= width:
-            break
-        shown.remove(max(reversed(shown), key=lambda column: column.rank))
-    return shown
+        if len(shown) == 1 or _total(shown, sizes, gap) <= width:
+            return sizes
+        last = max(reversed(shown), key=lambda column: column.rank)
+        if last.align == "left":
+            cut = {**sizes, last.name: min(sizes[last.name], last.width)}
+            if _total(shown, cut, gap) <= width:
+                return cut
+        shown.remove(last)
 
 
 def cell_width(cell: Cell) -> int:

@@ -26,12 +26,12 @@ class PlotPane(Pane):
     def __init__(self, digit: str, *, id: str) -> None:  # noqa: A002
         super().__init__(digit, id=id)
         self._points: tuple[ProgressPoint, ...] = ()
-        self._total = 0
+        self._shown_task: Task | None = None
 
     def show(self, points: Sequence[ProgressPoint], task: Task | None) -> None:
         """Draw these points, oldest first."""
         self._points = tuple(points)
-        self._total = task.row.samples.total if task is not None else 0
+        self._shown_task = task
         self.redraw()
 
     @property
@@ -44,23 +44,30 @@ class PlotPane(Pane):
         return Shown("Progress")
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return the legend."""
-        if not self._points:
+        """Return the legend; of an ended task, the counts of its log."""
+        task = self._shown_task
+        if task is not None and task.is_over:
+            ended, errored = task.progress.ended, task.progress.errored
+        elif self._points:
+            ended, errored = self._points[-1].done, self._points[-1].errored
+        else:
             return ()
-        last = self._points[-1]
-        spans = [Span(Shown(f"{fmt.count(last.done)} ended"), "good")]
-        if last.errored:
-            spans.append(Span(Shown(f", {fmt.count(last.errored)} with an error"), "error"))
+        spans = [Span(Shown(f"{fmt.count(ended)} ended"), "good")]
+        if errored:
+            spans.append(Span(Shown(f", {fmt.count(errored)} with an error"), "error"))
         return tuple(spans)
 
     def body(self, width: int, height: int) -> list[Line]:
         """Return the plot."""
         if len(self._points) < 2 or height < 3 or width < _AXIS + 10:  # noqa: PLR2004
-            text = Segment(" not enough points for a plot yet", self.style_of("dim"))
+            is_over = self._shown_task is not None and self._shown_task.is_over
+            words = " not enough points for a plot" if is_over else " no plot yet: too few points"
+            text = Segment(words, self.style_of("dim"))
             return [tuple(fitted([text], width, self.base_style))]
         columns, rows = width - _AXIS - 1, height - 1
         first, last = self._points[0].at, self._points[-1].at
-        most = max(self._total, *(point.done for point in self._points), 1)
+        total = self._shown_task.row.samples.total if self._shown_task is not None else 0
+        most = max(total, *(point.done for point in self._points), 1)
         done = self._curve([point.done for point in self._points], columns, rows, most)
         failed = self._curve([point.errored for point in self._points], columns, rows, most)
         has_failed = any(point.errored for point in self._points)

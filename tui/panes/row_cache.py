@@ -23,7 +23,7 @@ _KEPT = 400
 _KEPT_CELLS = 4_000
 
 _MEASURED_AGAIN_S = 30.0
-"""While a column is left out, the rows are measured anew after this time: it may fit again."""
+"""While a column is left out, the rows are measured again after this time: it may fit again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ class TablePane(Pane):
             last = min(self.top + height, len(self.rows))
             parts.append(Span(Shown(f"{self.top + 1}-{last} of {len(self.rows)}"), "plain"))
         elif self.arrangement.filter:
-            parts.append(Span(Shown(f"{len(self.rows)} of {len(self.table.rows)}"), "plain"))
+            parts.append(Span(Shown(f"{len(self.rows)} of {len(self.table.rows)} match"), "plain"))
         if self.marks:
             parts.append(Span(Shown(f"{len(self.marks)} marked"), "key"))
         if self.table.footer:

@@ -46,7 +46,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         Binding("ctrl+down", "scroll(1)", show=False),
         Binding("ctrl+up", "scroll(-1)", show=False),
         Binding("enter", "enter", show=False),
-        Binding("escape", "leave", show=False),
+        Binding("escape,ctrl+c", "leave", show=False),
         Binding("f1", "keys", show=False),
     ]
     AUTO_FOCUS = ""

@@ -43,6 +43,7 @@ class GuidesScreen(PanesScreen):
         """Make the list and the checklist."""
         self.table = TablePane("1", id="guides")
         self.checklist = LinesPane("2", id="guide-steps")
+        self.checklist.indent = 2
         return (self.table, self.checklist)
 
     @property
@@ -129,8 +130,13 @@ class GuidesScreen(PanesScreen):
     # Keys
 
     def available_keys(self) -> Iterable[str]:
-        """Leave out `open`: Enter continues a guide."""
-        return (name for name in super().available_keys() if name != "open")
+        """Yield `open` only for a guide that Enter continues."""
+        goes_on = "guide_on" in set(self.commands())
+        return (name for name in super().available_keys() if name != "open" or goes_on)
+
+    def word_of(self, name: str) -> str | None:
+        """Return `continue` for Enter on the list."""
+        return "continue" if name == "open" else super().word_of(name)
 
     def commands(self) -> Iterator[str]:
         """Yield the names of the keys that can do something to the selected guide."""

@@ -166,11 +166,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             self._header.show(self._totals(app.room.fleet, now), now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
-        groups = [group for group in header_totals(fleet, now) if group]
         app = self.ui
-        orders = self.controllers.order_totals()
-        if orders:
-            groups.insert(0, orders)
+        totals = header_totals(fleet, now, self.controllers.order_totals())
+        groups = [group for group in totals if group]
         marked = self._marks(fleet)
         if marked:
             groups.insert(0, marked)
@@ -323,15 +321,19 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
                 yield labels(self.ui.keys_of(name)), key.help
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
+        """Yield the keys of the bar, each with its word; Enter comes first."""
+        return sorted(self._keys_in_bar(), key=lambda each: each[0] != "Enter")
+
+    def _keys_in_bar(self) -> Iterable[tuple[str, str]]:
         available_keys = set(self.available_keys())
         for binding in self.active_bindings.values():
             key = BY_NAME.get(binding.binding.id or "")
             if key is not None and key.in_bar and key.name in available_keys:
                 available_keys.discard(key.name)
-                word = self._word_of(key.name) or key.word
+                word = self.word_of(key.name) or key.word
                 yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
 
-    def _word_of(self, name: str) -> str | None:
+    def word_of(self, name: str) -> str | None:
         """Return the word for a key when it differs from the key's own."""
         return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
 

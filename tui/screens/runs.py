@@ -23,6 +23,7 @@ from core.views.pages.run_page import (
     run_page,
 )
 from core.views.tables.runs import runs_table, way_to_tasks
+from tui.dialogs.foreign_command import copy_foreign
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -246,9 +247,12 @@ class RunsScreen(PanesScreen):
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
-        self.ui.copy(text, what)
-        if not run.is_ours:
-            self.ui.say("Someone else wrote this command. Read it before you run it.", "warning")
+        if self.ui.room.is_replay:
+            copy_foreign(self.ui, text, what, "Whoever made this recording")
+        elif run.is_ours:
+            self.ui.copy(text, what)
+        else:
+            copy_foreign(self.ui, text, what, shown(run.operator or "Somebody", 60))
 
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""

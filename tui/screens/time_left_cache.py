@@ -10,13 +10,10 @@ from core.model.task import Task
 
 _INTERVAL_S = 5.0
 """Seconds between two estimates of one task."""
-_MAX_TASKS = 5_000
-"""Tasks whose estimates are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    moment: float
     samples: Mapping[SampleId, Sample]
     left: TimeLeft | None
 
@@ -25,16 +22,18 @@ class TimeLeftCache:
     """Estimates each task's time left every five seconds, or when its samples changed."""
 
     def __init__(self) -> None:
+        self._moment = 0.0
         self._estimates: dict[TaskKey, _Estimate] = {}
 
     def __call__(self, task: Task, now: float) -> TimeLeft | None:
         """Return a task's time left as of the last five seconds (`core.judge.pace.time_left`)."""
         moment = now // _INTERVAL_S * _INTERVAL_S
-        known = self._estimates.get(task.key)
-        if known is not None and known.moment == moment and known.samples is task.samples:
-            return known.left
-        if len(self._estimates) >= _MAX_TASKS:
+        if moment != self._moment:  # estimates of an earlier moment are of no more use
+            self._moment = moment
             self._estimates.clear()
+        known = self._estimates.get(task.key)
+        if known is not None and known.samples is task.samples:
+            return known.left
         left = time_left(task, moment)
-        self._estimates[task.key] = _Estimate(moment, task.samples, left)
+        self._estimates[task.key] = _Estimate(task.samples, left)
         return left

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.control import Control
 from textual.strip import Strip
 
-from tui.terminal.textual_internals import ChopsUpdate, Compositor
+from tui.terminal.textual_internals import ChopsUpdate, OpenCompositor
 
 
 class CellsUpdate(ChopsUpdate):
@@ -34,7 +34,7 @@ class CellsUpdate(ChopsUpdate):
         return "".join(out)
 
 
-class CellsCompositor(Compositor):
+class CellsCompositor(OpenCompositor):
     """A compositor whose partial updates contain changed cells only."""
 
     def render_partial_update(self) -> ChopsUpdate | None:

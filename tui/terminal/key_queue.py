@@ -6,6 +6,7 @@ and everything it caused has been handled.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -36,6 +37,7 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._typed: deque[events.Key] = deque()
+        self._typed_at = time.monotonic()
         self._turn = 0
         self._is_handing = False
 
@@ -44,12 +46,18 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
         if not isinstance(event, events.Key) or event.is_forwarded or not self.screen_stack:
             await super().on_event(event)
             return
+        self._typed_at = time.monotonic()
         if len(self._typed) >= MOST_WAITING:
             self._typed.clear()
             self.keys_dropped()
         self._typed.append(event)
         if not self._is_handing:
             await self._hand_next()
+
+    @property
+    def quiet_for(self) -> float:
+        """Seconds since the last key, or since the app was made."""
+        return time.monotonic() - self._typed_at
 
     def keys_dropped(self) -> None:
         """Report that keys were dropped."""

@@ -121,8 +121,8 @@ _SECTIONS = {
         _field(
             "on_error",
             "on_error",
-            "what happens when a sample fails: stop, continue, or tolerate 0.1 (10% of the"
-            " samples; 5: five samples)",
+            "what happens when a sample fails: stop, continue, or tolerate 0.1 (stop once 10%"
+            " of the samples failed; 5 means five samples)",
             "stop",
             "continue",
             "tolerate",

@@ -91,6 +91,8 @@ def _environment(start: StartOptions) -> list[str]:
     # The GPU holder is not the eval: it passes the run's id on, but must not carry it itself.
     run = "unset EVALROOM_RUN" if start.gpus else f"export EVALROOM_RUN={quoted(start.run)}"
     lines = [run]
+    if start.secrets:  # a core dump would keep their values on the disk
+        lines.append("ulimit -S -c 0 2>/dev/null")
     if start.data_dir is not None:
         lines.append(f"export XDG_DATA_HOME={path_word(start.data_dir)}")
     else:  # set it, so that no .env file changes it

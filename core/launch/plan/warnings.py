@@ -1,6 +1,7 @@
 """Warnings about a run, from its spec alone."""
 
 from core.launch.plan.matrix import RunRequest
+from core.launch.plan.risks import risks_by_key
 from core.launch.plan.sample_selection import sample_patterns
 from core.launch.spec.eval_options import option_kind
 from core.launch.spec.inspect_facts import inspect_version
@@ -32,6 +33,7 @@ def warnings_by_key(
     """Return the same warnings, each with the key of the spec that it concerns."""
     spec = request.spec
     found = [
+        *risks_by_key(spec),
         ("task", _task(spec)),
         ("sample_ids", _sample_ids(spec)),
         ("retry_attempts", _errors(spec)),

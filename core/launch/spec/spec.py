@@ -98,6 +98,8 @@ class Spec:
         log_dir: Where logs go; None: into the run's own folder.
         tags, metadata: Written into the logs.
         notes: Free text for people.
+        author: Who wrote the spec, if not this operator; empty: this operator. It is no key of a
+            spec: it comes from the owner of the file, or from the run that is launched again.
     """
 
     task: tuple[str, ...]
@@ -141,3 +143,4 @@ class Spec:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=_nothing)
     notes: str | None = None
+    author: str = ""

@@ -4,7 +4,7 @@ import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TextIO, cast
@@ -17,6 +17,7 @@ from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES, terminal_engin
 from core.launch.spec import rules
 from core.launch.spec import table_rules as tables
 from core.launch.spec.spec import BUILT_IN_TASK_ARGS, BUILT_IN_TASKS, Spec
+from core.launch.spec.spec_author import author_of
 from core.launch.spec.validators import list_of, one_or_many
 from core.named_file import open_to_read
 from core.text import shown
@@ -27,7 +28,7 @@ MAX_SPEC_BYTES = 1 << 20
 ON_ERROR_CHOICES = (
     '"stop": the first failed sample ends the task, and nothing is retried',
     '"continue": all samples run; a task with failed samples ends in error and is retried',
-    "{ tolerate = 0.1 }: like stop, but after 10% of the samples failed (5: after 5 samples)",
+    "{ tolerate = 0.1 }: stop once 10% of the samples failed (5 means five samples)",
 )
 """The choices for `on_error`, one line each."""
 
@@ -112,7 +113,7 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
     where = "standard input" if source == "-" else source
     spec, wrong = check_spec(read_text(source, stdin=stdin), where, sets=sets)
     if spec is not None and not wrong:
-        return spec
+        return replace(spec, author="" if source == "-" else author_of(Path(source).expanduser()))
     first = wrong[0]
     if len(wrong) == 1:
         raise first

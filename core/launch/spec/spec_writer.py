@@ -40,6 +40,8 @@ def spec_table(spec: Spec) -> dict[str, Any]:
     """Return a spec as a table of JSON values, as `check_table` reads it."""
     out: dict[str, Any] = {}
     for field in fields(spec):
+        if field.name == "author":  # not a key
+            continue
         value: Any = getattr(spec, field.name)
         if field.name in {"task", "model", "machine"}:
             out[field.name] = value[0] if len(value) == 1 else list(value)

@@ -11,16 +11,16 @@ from core.fleet import Fleet
 from core.format import age, plural
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
-from core.model.process import ProcessState
 from core.model.sample import ENDED, word_of_status
-from core.model.task import TaskState
 from core.text import Shown, shown
+from core.views.actions.button_rules import fits, is_held
 from core.views.glyphs import glyph
 
 _DIGITS = "123456789"
 _MAX_QUERIED = 20
 """Targets of a large selection that the action bar checks."""
-_ENDING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL})
+_NEEDS_RUNNING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL, Verb.SCORE})
+"""Actions that do nothing to a sample that has ended."""
 _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
     "sample": ("sample", "samples"),
     "task": ("task", "tasks"),
@@ -248,7 +248,7 @@ def _reaches(
         yield where, with_model(fleet, model, processes), ""
     on = f"on {machines[0]}" if len(machines) == 1 else f"on {len(machines)} machines"
     yield on, there, "-machine"
-    yield "on the fleet", with_model(fleet, model), "-fleet"
+    yield "on all machines", with_model(fleet, model), "-fleet"
 
 
 def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
@@ -261,23 +261,8 @@ def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
 def pause_or_resume(fleet: Fleet, places: Sequence[ActionPlace]) -> Action:
     """Return the action of the pause key: resume if every target is paused itself, else pause."""
     targets = targets_of(fleet, places)
-    held = bool(targets) and all(_is_held(fleet, each) for each in targets)
+    held = bool(targets) and all(is_held(fleet, each) for each in targets)
     return Action(verb=Verb.RESUME if held else Verb.PAUSE)
-
-
-def _is_held(fleet: Fleet, target: Target) -> bool:
-    match target:
-        case ProcessKey():
-            process = fleet.processes.get(target)
-            return process is not None and process.paused
-        case ModelKey():
-            process = fleet.processes.get(target.process)
-            return process is not None and target.model in process.paused_models
-        case TaskKey():
-            task = fleet.tasks.get(target)
-            return task is not None and "task" in task.row.paused
-        case _:
-            return False
 
 
 _ENDINGS = ("score", "error", "cancel")
@@ -323,11 +308,11 @@ def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
 
 
 def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
-    """Return why nothing of a sample can be ended, where the fleet shows that it has ended.
+    """Return why a sample can be neither ended nor scored: the fleet shows that it has ended.
 
     The planner does not ask this: a requeue may have started the sample again since.
     """
-    if not isinstance(target, SampleKey) or offer.action.verb not in _ENDING:
+    if not isinstance(target, SampleKey) or offer.action.verb not in _NEEDS_RUNNING:
         return None
     task = fleet.tasks.get(target.task)
     sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
@@ -339,59 +324,6 @@ def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
 def _is_worth_a_button(entry: MenuEntry, fleet: Fleet) -> bool:
     if entry.why_not is not None:
         return False
-    fits = _FITTING.get(entry.action.verb)
-    return fits is None or fits(entry, fleet)
-
-
-def _all_held(entry: MenuEntry, fleet: Fleet) -> bool:
-    return all(_is_held(fleet, each) for each in targets_of(fleet, entry.places))
-
-
-def _fits_pause(entry: MenuEntry, fleet: Fleet) -> bool:
-    return entry.action.now or not _all_held(entry, fleet)
-
-
-def _fits_requeue(entry: MenuEntry, fleet: Fleet) -> bool:
-    return any(_has_errors(fleet, each) for each in targets_of(fleet, entry.places))
-
-
-def _fits_end(entry: MenuEntry, fleet: Fleet) -> bool:
-    return all(_is_leftover(fleet, each) for each in targets_of(fleet, entry.places))
-
-
-def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
-    kept = {_is_kept(fleet, each) for each in targets_of(fleet, entry.places)}
-    return (entry.action.verb is Verb.RELEASE) in kept
-
-
-_FITTING: dict[Verb, Callable[[MenuEntry, Fleet], bool]] = {
-    Verb.PAUSE: _fits_pause,
-    Verb.RESUME: _all_held,
-    Verb.KEEP: _fits_keep,
-    Verb.RELEASE: _fits_keep,
-    Verb.END: _fits_end,
-    Verb.REQUEUE: _fits_requeue,
-    Verb.CANCEL_CALL: lambda entry, fleet: bool(calls(fleet, entry.places)),
-}
-
-
-def _is_kept(fleet: Fleet, target: Target) -> bool:
-    process = fleet.processes.get(process_of(target))
-    return process is not None and bool(process.keep_alive)
-
-
-def _is_leftover(fleet: Fleet, target: Target) -> bool:
-    process = fleet.processes.get(process_of(target))
-    return process is not None and (
-        process.state is ProcessState.HEADLESS
-        or all(fleet.tasks[key].state is not TaskState.RUNNING for key in process.tasks)
-    )
-
-
-def _has_errors(fleet: Fleet, target: Target) -> bool:
-    if isinstance(target, SampleKey):
-        task = fleet.tasks.get(target.task)
-        sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
-        return sample is not None and sample.status in {"error", "cancelled"}
-    task = fleet.tasks.get(target) if isinstance(target, TaskKey) else None
-    return task is not None and bool(task.row.samples.errored)
+    if entry.action.verb is Verb.CANCEL_CALL:
+        return bool(calls(fleet, entry.places))
+    return fits(entry.action, targets_of(fleet, entry.places), fleet)

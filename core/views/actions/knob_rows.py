@@ -164,7 +164,7 @@ def _limit(
 ) -> Knob:
     change = Change(name, None, key, model)
     label = name.replace("_", " ")
-    label = f"{label} {model}" if model else f"key {key}" if key else label
+    label = f"{label} {model}" if model else f"limit {key}" if key else label
     fixed = limit.adjustable is False
     return Knob(
         change=change,

@@ -47,6 +47,11 @@ _NAMED = 24
 _LABEL = 40
 
 
+def outcome_word(state: str) -> str:
+    """Return the word for the state of a target, as the screen shows it."""
+    return _STYLES[state][2]
+
+
 def summary(outcomes: Iterable[TargetOutcome]) -> tuple[Span, ...]:
     """Return the counts of the outcomes: `3 done  1 unknown`."""
     counts = Counter(each.state for each in outcomes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from core import format as fmt
 from core.fleet import Fleet
 from core.format import plural
+from core.ids import TaskKey
 from core.judge.pace import tokens_per_minute
 from core.model.machine import LinkState
 from core.model.task import Task, TaskState
@@ -27,14 +28,20 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 }
 
 
-def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
-    """Return the header's groups: machines, findings, runs, tasks, samples in flight, token rate.
+def header_totals(fleet: Fleet, now: float, orders: HeaderGroup = ()) -> tuple[HeaderGroup, ...]:
+    """Return the header's groups: machines, findings, orders, runs, tasks, in flight, token rate.
 
     A narrow header leaves out the last groups, which the operator needs least.
+
+    Args:
+        fleet: All that is known.
+        now: Unix seconds at the desk.
+        orders: The totals of the orders that were sent; empty: they are left out.
     """
     return (
         _machines(fleet),
         *_findings(fleet),
+        *((orders,) if orders else ()),
         *_runs(fleet, now),
         *_tasks(fleet, now),
     )
@@ -53,7 +60,7 @@ def _machines(fleet: Fleet) -> HeaderGroup:
 
 @dataclass(frozen=True, slots=True)
 class _OfTask:
-    """One task's share of the totals; cached while the task stays the same object."""
+    """One task's share of the totals; kept while the task stays the same object."""
 
     task: Task
     word: str
@@ -61,16 +68,14 @@ class _OfTask:
     rate: float | None
 
 
-_KEPT = 5_000
-_kept: dict[int, _OfTask] = {}
+_kept: dict[TaskKey, _OfTask] = {}
+"""Of each task of the fleet, its newest share."""
 
 
 def _of_task(task: Task) -> _OfTask:
-    kept = _kept.get(id(task))
+    kept = _kept.get(task.key)
     if kept is not None and kept.task is task:
         return kept
-    if len(_kept) >= _KEPT:
-        _kept.clear()
     runs = task.state is TaskState.RUNNING
     counted = _OfTask(
         task=task,
@@ -78,8 +83,15 @@ def _of_task(task: Task) -> _OfTask:
         flying=_flying(task) if runs else 0,
         rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
     )
-    _kept[id(task)] = counted
+    _kept[task.key] = counted
     return counted
+
+
+def _forget_all_but(fleet: Fleet) -> None:
+    """Forget the shares of tasks that left the fleet."""
+    if len(_kept) > len(fleet.tasks):
+        for key in _kept.keys() - fleet.tasks.keys():
+            del _kept[key]
 
 
 def _flying(task: Task) -> int | None:
@@ -103,6 +115,7 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
         is_flying_known = is_flying_known and of_task.flying is not None
         if of_task.rate is not None:
             rates.append(of_task.rate)
+    _forget_all_but(fleet)
     tasks = [span_of(plural(len(fleet.tasks), "task"))]
     tasks += [
         span_of(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]

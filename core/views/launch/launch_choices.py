@@ -20,7 +20,7 @@ TOLERATE = "tolerate 0.1"
 _ON_ERROR = {
     "stop": "the first failed sample ends the task; no retry",
     "continue": "all samples run; a task with failures is retried",
-    TOLERATE: "like stop, but after 10% of them failed (5: five)",
+    TOLERATE: "stop once 10% of the samples failed (5 means five)",
 }
 """Each choice fits into one line of a narrow terminal."""
 

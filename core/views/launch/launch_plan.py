@@ -8,6 +8,7 @@ from core.fleet import Fleet
 from core.format import plural, times_in_words
 from core.ids import MachineName
 from core.launch.plan.confirmation import words_to_launch
+from core.launch.plan.risks import author_warning
 from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
@@ -61,7 +62,9 @@ def title_of(checked: Sequence[CheckedPlan]) -> Shown:
 
 def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
     """Return the title, the size of the launch, and the number of checks by result."""
-    lines: list[TextLine] = [(Span(title_of(checked), "strong"),)]
+    authors = dict.fromkeys(author_warning(each.plan.spec) for each in checked)
+    lines: list[TextLine] = [(Span(shown(each, 600), "error"),) for each in authors if each]
+    lines.append((Span(title_of(checked), "strong"),))
     lines.append(tuple(_reach(checked, fleet)))
     return (*lines, tuple(_summary(checked)))
 
@@ -74,7 +77,7 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         parts = (
             plural(len(tasks), "task"),
             plural(len(models), "model"),
-            ", ".join(f"{name} {count}" for name, count in machines.items()),
+            _spread(machines),
         )
         yield span_of(f"{' · '.join(parts)} · ")
     yield span_of(f"at worst {_worst(checked)}", "dim")
@@ -82,6 +85,13 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
         yield Span(Shown("  "))
         yield Span(glyph("production"), "warning")
         yield span_of(" on production", "warning")
+
+
+def _spread(machines: Mapping[MachineName, int]) -> str:
+    """Return how many runs each machine gets: `on h1, h2` or `3 on h1, 1 on h2`."""
+    if set(machines.values()) == {1}:
+        return f"on {', '.join(machines)}"
+    return ", ".join(f"{count} on {name}" for name, count in machines.items())
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
@@ -238,10 +248,11 @@ def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
     if stops:
         rest = len(checked) - len(stops)
         which = "this run" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
-        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "error"),)]
+        lines: list[TextLine] = [(span_of(f"a check stops {which}, so nothing starts", "error"),)]
         if rest:
-            stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
-            lines.append((span_of("x", "key"), span_of(f" drops the stopped runs: {stay}")))
+            verb = "remains" if rest == 1 else "remain"
+            skips = f"{plural(len(stops), 'run')}; {plural(rest, 'run')} {verb}"
+            lines.append((span_of("x", "key"), span_of(f" skips {skips}")))
         return tuple(lines)
     words = words_of(checked, fleet)
     if not words:

@@ -182,7 +182,7 @@ def _limits(config: ConfigView) -> Iterator[Fact]:
     for kind, limits in (
         ("sandboxes", config.sandboxes),
         ("connections", config.connections),
-        ("key", config.keys or ()),
+        ("limit", config.keys or ()),
     ):
         for limit in limits:
             yield Fact(shown(f"{kind} {limit.name}", 24), _limit(limit))
@@ -190,7 +190,7 @@ def _limits(config: ConfigView) -> Iterator[Fact]:
 
 def _limit(limit: LimitView) -> Cell:
     used = limit.in_use if limit.in_use is not None else limit.in_flight
-    spans = [Span(Shown(f"{_number(used)} of {_number(limit.limit)}"), "plain")]
+    spans = [Span(Shown(f"{_number(used)} of {_number(limit.limit)} in use"), "plain")]
     if limit.minimum is not None and limit.maximum is not None:
         moves = f"  adapts from {fmt.count(limit.minimum)} to {fmt.count(limit.maximum)}"
         spans.append(Span(Shown(moves), "dim"))

@@ -5,16 +5,23 @@ from collections.abc import Iterator
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.model.machine import Docker, Gpu, InspectFound, Machine, MachineFacts, ToolState
+from core.model.machine import (
+    Container,
+    Docker,
+    Gpu,
+    InspectFound,
+    Machine,
+    MachineFacts,
+    ToolState,
+)
 from core.model.process import Process
+from core.text import shown
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Tone, span_of, text_cell
 from core.views.pages.page import Fact, Page, Section, fact, page, section, words
 from core.views.tables.machines import gpu_name, link_words
 from core.views.tables.processes import ProcessLine, command, process_words
 
 _SHOWN_CONTAINERS = 50
-_SAME_CLOCK = 0.05
-"""Seconds. Two clocks that differ by less are shown as the same."""
 
 
 def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
@@ -53,7 +60,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 def _link(machine: Machine, now: float) -> Iterator[Fact]:
     link = machine.link
     yield words("address", machine.address)
-    yield words("kind", machine.kind, "dim")
+    yield words("link type", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
     if link.reason:
         yield words("why", link.reason, limit=400)
@@ -79,9 +86,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         skew = fmt.sane(probe.clock_offset)
         if skew is not None:
             tone: Tone = "warning" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
-            off = f"{abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this computer's"
-            same = "same as this computer's"
-            yield fact("clock", (span_of(same if abs(skew) < _SAME_CLOCK else off, tone),))
+            yield fact("clock", (span_of(fmt.clock_offset(skew), tone),))
     if facts is None:
         return
     if facts.load:
@@ -167,6 +172,15 @@ def _gpu(gpu: Gpu) -> Cell:
     return tuple(spans)
 
 
+def _held_by(container: Container) -> str:
+    holder = container.holder
+    if holder is None:
+        return ""
+    ended = "" if holder.is_alive else ", which has ended"
+    sample = f"{shown(holder.sample_id, 60)}/{holder.epoch}"
+    return f"  sample {sample} of {shown(holder.task, 60)} (process {holder.pid}{ended})"
+
+
 def _docker(docker: Docker, at: float) -> Iterator[Fact]:
     if docker.state is ToolState.OK:
         yield words("version", docker.version, "dim")
@@ -177,8 +191,8 @@ def _docker(docker: Docker, at: float) -> Iterator[Fact]:
         yield fact("state", (span_of(f"{docker.state}{since}", tone), span_of(why)))
     for container in docker.containers[:_SHOWN_CONTAINERS]:
         memory = f"{fmt.size(container.memory)}  " if container.memory is not None else ""
-        rest = f"{memory}{container.image}  {container.status}"
+        rest = f"{memory}{container.image}  {container.status}{_held_by(container)}"
         yield words(container.name or container.id[:12], rest, "dim")
-    more = len(docker.containers) - _SHOWN_CONTAINERS
+    more = max(docker.total, len(docker.containers)) - _SHOWN_CONTAINERS
     if more > 0:
         yield words("", f"{more} more", "dim")

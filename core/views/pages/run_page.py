@@ -7,6 +7,7 @@ from typing import Any
 
 from core import format as fmt
 from core.ctl.decode import inner, text
+from core.ctl.recovery_command import recovery_command
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
@@ -21,7 +22,7 @@ from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.moments import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.pages.recovery import recovery_command, recovery_lines
+from core.views.pages.recovery import recovery_lines
 from core.views.tables.runs import STYLES, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000

@@ -3,19 +3,27 @@
 from collections.abc import Iterator
 
 from core import format as fmt
+from core.ctl.recovery_command import inspect_of
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
 from core.model.log_summary import LogHeader, Metric
 from core.model.task import TaskState
-from core.quoting import plain_word
 from core.views.cells import UNKNOWN, Bar, Cell, Tone, count_cell, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
-from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
+from core.views.tables.tasks import (
+    age_cell,
+    is_parked,
+    left_cell,
+    pause_cell,
+    progress_bar,
+    rate,
+    state_word,
+)
 
 _SHOWN_METRICS = 40
 
@@ -49,6 +57,8 @@ def task_page(
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
+    if is_parked(line):
+        yield words("process", "parked: it is kept alive after its end; release lets it exit")
     yield fact("progress", (*progress_bar(line), span_of("  "), *_progress_words(line)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)
@@ -123,8 +133,7 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
         tone: Tone = "warning" if task.state is TaskState.CANCELLED else "error"
         yield words("the log", task.header.cause, tone, limit=400)
     if task.state is TaskState.LOST and task.header is not None:
-        python = line.process.python if line.process is not None else None
-        inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
+        inspect = inspect_of(line.process)
         data_dir = line.process.data_dir if line.process is not None else None
         yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
     for group in task.logged.errors if task.logged is not None else ():

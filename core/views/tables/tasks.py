@@ -81,6 +81,15 @@ def pause_cell(line: TaskLine) -> Cell:
     return tuple(spans)
 
 
+def is_parked(line: TaskLine) -> bool:
+    """Whether the task has ended and its process is kept alive."""
+    return line.is_reached and line.task.is_over and line.process_state is ProcessState.PARKED
+
+
+def _pause_or_parked(line: TaskLine) -> Cell:
+    return (span_of("(parked)", "dim"),) if is_parked(line) else pause_cell(line)
+
+
 def _done(line: TaskLine) -> int:
     return line.task.progress.completed
 
@@ -226,7 +235,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "latch",
-            pause_cell,
+            _pause_or_parked,
             lambda line: "+".join(line.task.row.paused),
             title="paused by",
             width=16,

@@ -46,8 +46,8 @@ def run_log_script(words, asked, timeout_s, env=None):
     return answers, why
 
 
-def read_with_first(pythons, asked, timeout_s, data_dir=None):
-    """Run the log script with the first interpreter that has a usable Inspect.
+def read_with_first(pythons, asked, timeout_s, data_dir=None, run=run_log_script):
+    """Read logs by `run` with the first interpreter that has a usable Inspect.
 
     These are tried first, then others of this machine.
 
@@ -62,7 +62,7 @@ def read_with_first(pythons, asked, timeout_s, data_dir=None):
     others = (words for words in other_inspects() if words not in given)
     for words in itertools.chain(given, others):
         try:
-            return run_log_script(words, asked, timeout_s, env)
+            return run(words, asked, timeout_s, env)
         except Absent:
             continue
     raise Absent("evalroom knows no Python with Inspect on this machine")

@@ -7,6 +7,7 @@ import threading
 
 from ssh.shipped.common.answers import nonce_of, write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.core_dumps import be_undumpable, limit_core_dumps
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.fetch.checkout import fetch_code
 from ssh.shipped.fetch.hidden import SECRETS, without_secrets
@@ -28,6 +29,8 @@ VERBS = {
 
 
 def main():
+    limit_core_dumps()
+    be_undumpable()
     os.umask(0o077)
     set_home()
     asked = json.loads(sys.stdin.buffer.readline())

@@ -4,6 +4,7 @@ import json
 import re
 
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.sandbox_projects import PROJECT_LABEL, SANDBOX_PROJECT
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_to_end
@@ -11,8 +12,6 @@ from ssh.shipped.common.tools import run_to_end
 LIST_TIMEOUT_S = 30.0
 REMOVE_TIMEOUT_S = 180.0
 CONTAINER_ID = re.compile(r"[0-9a-f]{12,64}\Z")
-SANDBOX_PROJECT = re.compile(r"inspect-[a-z0-9_-]*-i[a-z0-9]{6,}\Z")
-PROJECT_LABEL = "com.docker.compose.project"
 
 
 def remove_containers(given):

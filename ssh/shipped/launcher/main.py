@@ -6,6 +6,7 @@ import sys
 
 from ssh.shipped.common.answers import nonce_of, write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.core_dumps import be_undumpable
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.launcher.containers import remove_containers
 from ssh.shipped.launcher.output import read_piece, run_command
@@ -30,6 +31,7 @@ VERBS = {
 
 
 def main():
+    be_undumpable()
     os.umask(0o077)
     set_home()
     asked = json.loads(sys.stdin.readline())

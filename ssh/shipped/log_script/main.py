@@ -8,7 +8,9 @@ import sys
 
 from ssh.shipped.common.answers import NO_NONCE, NONCE_VARIABLE, answer_line
 from ssh.shipped.common.children import LIBC, PR_SET_PDEATHSIG
+from ssh.shipped.log_script.recovery import recovery_answer
 from ssh.shipped.log_script.sample_views import sample_answer
+from ssh.shipped.log_script.server import serve
 from ssh.shipped.log_script.summaries import log_row
 from ssh.shipped.log_script.texts import failure_text
 
@@ -48,15 +50,32 @@ def main():
     except BaseException as error:
         write({"broken": failure_text(error)}, out, nonce)
         os._exit(0)
+    if asked["what"] == "serve":
+        write({"ready": True}, out, nonce)
+        serve(
+            lambda given, mark: carry_out(inspect_log, given, out, mark),
+            be_kind,
+            lambda value, mark: write(value, out, mark),
+        )
+    else:
+        carry_out(inspect_log, asked, out, nonce)
+    os._exit(0)  # a library's thread must not hold the interpreter
+
+
+def carry_out(inspect_log, asked, out, nonce):
+    """Write the answers to one request."""
     if asked["what"] == "sample":
         answer = sample_answer(inspect_log, asked)
         write(dict(answer, body=json.dumps(answer["body"], default=str)), out, nonce)
-        os._exit(0)
+        return
+    if asked["what"] == "recover":
+        answer = recovery_answer(inspect_log, asked["log"])
+        write(dict(answer, body=json.dumps(answer["body"])), out, nonce)
+        return
     left = asked["bytes"]
     for path in asked["logs"]:
         row = log_row(inspect_log, path, asked, left)
         left -= write(row, out, nonce)
-    os._exit(0)  # a library's thread must not hold the interpreter
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 import os
 import re
 
+from ssh.shipped.common.sandbox_projects import SANDBOX_PROJECT
 from ssh.shipped.probe.redaction import redacted
 
 MAX_COMMAND_CHARACTERS = 4000  # a longer command is read so far
 MAX_WORDS = 4
 PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./-]{1,60}\Z")
 WORD = re.compile(r"\s*(?:([^\s'\"\\]+)(?=\s|\Z)|'(?:[^']|'\"'\"')*'(?=\s|\Z))")
-SANDBOX_PROJECT_NAME = re.compile(r"inspect-[a-z0-9_-]{0,80}-i[a-z0-9]{6,}\Z")
 COMPOSE_VALUES = ("--ansi", "--progress", "-f", "--file", "--env-file", "--profile")
 COMPOSE_VALUES += ("--project-directory", "--parallel", "-p", "--project-name")
 EXEC_VALUES = ("--workdir", "-w", "--user", "-u", "--env", "-e", "--index")
@@ -44,7 +44,7 @@ def compose_parts(words):
     verb = words[verb_at] if verb_at < len(words) else None
     project = ""
     for option, value in zip(words[2:verb_at], words[3:verb_at]):
-        if option in ("-p", "--project-name") and SANDBOX_PROJECT_NAME.match(value or ""):
+        if option in ("-p", "--project-name") and SANDBOX_PROJECT.match(value or ""):
             project = value
     return project, verb or "", words[verb_at + 1 :]
 

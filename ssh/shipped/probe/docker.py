@@ -1,41 +1,41 @@
-"""Docker and its running containers."""
+"""Docker, its running containers, and which eval holds those of Inspect."""
 
 import json
-import os
-import re
 from datetime import datetime
 
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.sandbox_projects import PROJECT_LABEL, SANDBOX_PROJECT
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tool_path import find_tool
-from ssh.shipped.common.tools import run_to_end
+from ssh.shipped.common.tools import run_to_end, run_tool
 from ssh.shipped.common.units import size_in_bytes
+from ssh.shipped.probe.dead_sandboxes import DeadSandboxes
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
-from ssh.shipped.probe.unlisted_evals import unlisted_evals
+from ssh.shipped.probe.unlisted_evals import unlisted_evals, unlisted_row
 
 MEMORY_EVERY = 3  # reading the containers' memory takes seconds: not each time
+MEMORY_EVERY_AFTER_FAILURE = 30
+MEMORY_TIMEOUT_S = 10.0
+MAX_MEASURED = 100  # containers whose memory is read: `docker stats` takes 3 s for a hundred
 MAX_CONTAINERS = 500
-MAX_LISTED = 5000
-INSPECT_PROJECT = re.compile(r"inspect-[a-z0-9_-]*-i[a-z0-9]{6,}\Z")
-LABEL = '{{json (.Label "com.docker.compose.project%s")}}'
+MAX_LISTED = 20_000
+MAX_LIST_BYTES = 16 * 1024 * 1024
+MAX_UNLISTED_ROWS = 5
+LABEL = '{{json (.Label "%s")}}' % PROJECT_LABEL
+HOLDER_FIELDS = ("pid", "start", "task", "sample_id", "epoch", "is_alive")
 ROW = (
     '{"id":{{json .ID}},"name":{{json .Names}},"image":{{json .Image}},"status":{{json .Status}},'
-    '"created":{{json .CreatedAt}},"project":'
-    + LABEL % ""
-    + ',"config":'
-    + LABEL % ".config_files"
-    + ',"folder":'
-    + LABEL % ".working_dir"
-    + "}"
+    '"created":{{json .CreatedAt}},"project":' + LABEL + "}"
 )
 
 
 class DockerReader:
     def __init__(self, probe):
         self.probe = probe
-        self.round = 0
+        self.memory_in = 0  # rounds until the memory is read again
         self.memory = {}
+        self.dead = DeadSandboxes()
 
     def __call__(self):
         tool = find_tool("docker")
@@ -46,21 +46,39 @@ class DockerReader:
             why = first_line(run.err) or first_line(run.out)
             raise Failed(why or "docker version: exit %d" % run.code)
         version = first_line(run.out, 60)
-        run = run_to_end([tool, "ps", "--all", "--no-trunc", "--format", ROW], TOOL_TIMEOUT_S)
+        argv = [tool, "ps", "--all", "--no-trunc", "--format", ROW]
+        run = run_to_end(argv, TOOL_TIMEOUT_S, MAX_LIST_BYTES)
         if run.code:
             raise Failed(first_line(run.err) or "docker ps: exit %d" % run.code)
         rows = [each for each in json_lines(run.out) if is_listed(each)]
-        if any(is_running(each) for each in rows) and self.round % MEMORY_EVERY == 0:
-            self.read_memory_of_containers(tool)
-        self.round += 1
-        containers = [self.container(each) for each in rows[:MAX_CONTAINERS]]
-        others = 0
-        if LINUX and any(each["project"] for each in containers):
-            others = len(unlisted_evals([pid for pid, _ in list(self.probe.processes.by_key)]))
-        return {"version": version, "containers": containers, "others": others}
+        rows.sort(key=lambda each: not project_of(each))  # those of Inspect are never left out
+        self.memory_in -= 1
+        running = [str(each.get("id", ""))[:12] for each in rows if is_running(each)]
+        if running and self.memory_in < 0:
+            self.read_memory_of_containers(tool, running[:MAX_MEASURED])
+        holders = self.holders({project_of(each) for each in rows} - {""})
+        containers = [self.container(each, holders) for each in rows[:MAX_CONTAINERS]]
+        unlisted = []
+        if LINUX and any(each["project"] and not each["holder"] for each in containers):
+            pids = unlisted_evals([pid for pid, _ in list(self.probe.processes.by_key)])
+            unlisted = [unlisted_row(pid) for pid in sorted(pids)[:MAX_UNLISTED_ROWS]]
+        return {
+            "version": version,
+            "containers": containers,
+            "total": len(rows),
+            "unlisted": unlisted,
+        }
 
-    def container(self, row):
-        short = str(row.get("id", ""))[:12]
+    def holders(self, projects):
+        """Return project -> the sample that made it, and whether its eval lives here."""
+        found = self.probe.traces.holders()
+        if not LINUX or projects <= set(found):
+            return found
+        dead = self.dead.holders(self.probe.processes.data_roots())
+        return dict(dead, **found)
+
+    def container(self, row, holders):
+        short, holder = str(row.get("id", ""))[:12], holders.get(project_of(row))
         return {
             "id": short,
             "name": str(row.get("name", ""))[:200],
@@ -70,14 +88,16 @@ class DockerReader:
             "is_running": is_running(row),
             "created": time_of(str(row.get("created", ""))),
             "project": project_of(row),
-            "is_own": is_own(row),
+            "holder": dict(zip(HOLDER_FIELDS, holder)) if holder else None,
         }
 
-    def read_memory_of_containers(self, tool):
-        argv = [tool, "stats", "--no-stream", "--format", "{{json .}}"]
-        run = run_to_end(argv, TOOL_TIMEOUT_S)
+    def read_memory_of_containers(self, tool, ids):
+        """Read their memory; if that fails or hangs, the containers are known all the same."""
+        argv = [tool, "stats", "--no-stream", "--format", "{{json .}}", *ids]
+        run = run_tool(argv, MEMORY_TIMEOUT_S)
         self.memory = {}
-        for row in json_lines(run.out) if not run.code else ():
+        self.memory_in = (MEMORY_EVERY if run.code == 0 else MEMORY_EVERY_AFTER_FAILURE) - 1
+        for row in json_lines(run.out) if run.code == 0 else ():
             used = size_in_bytes(str(row.get("MemUsage", "")).partition("/")[0])
             self.memory[str(row.get("ID") or row.get("Container") or "")[:12]] = used
 
@@ -94,18 +114,7 @@ def is_listed(row):
 def project_of(row):
     """Return the Compose project of a container of Inspect; empty: it is not Inspect's."""
     project = str(row.get("project") or "")
-    return project if len(project) <= 100 and INSPECT_PROJECT.match(project) else ""
-
-
-def is_own(row):
-    """Whether the files of a container's project belong to this user."""
-    paths = (str(row.get("config") or "").split(",")[0], str(row.get("folder") or ""))
-    for path in filter(None, paths):
-        try:
-            return os.stat(path).st_uid == os.getuid()
-        except (OSError, ValueError):
-            continue
-    return False
+    return project if len(project) <= 100 and SANDBOX_PROJECT.match(project) else ""
 
 
 def time_of(text):

@@ -145,7 +145,7 @@ class EvalClient(threading.Thread):
             if not self.take_turn():
                 continue
             with self.wake:
-                job, due = self.choose()  # anew: others may have read meanwhile
+                job, due = self.choose()  # again: others may have read meanwhile
                 if job is not None and due <= time.monotonic() and not self.stopped:
                     if isinstance(job, Request):
                         self.requests.popleft()

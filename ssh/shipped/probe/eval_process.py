@@ -63,7 +63,7 @@ class EvalProcess:
     def is_contained(self):
         return self.place == CONTAINED
 
-    def begin_anew(self):
+    def restart(self):
         """The process, a script, now runs another eval."""
         self.alive, self.ended_at = True, None
         watches = self.client.watches
@@ -115,7 +115,7 @@ class EvalProcess:
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 
     def why_unsignalled(self):
-        """Return why it gets no signal, read anew; None: it may get one.
+        """Return why it gets no signal, read again; None: it may get one.
 
         A process may have become another program, or entered a container, since it was found.
         """

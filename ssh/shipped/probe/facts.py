@@ -83,7 +83,7 @@ class Facts(threading.Thread):
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
-        docker = self.docker.value or {"version": None, "containers": [], "others": 0}
+        docker = self.docker.value or {}
         try:
             load = [round(value, 2) for value in os.getloadavg()]
         except OSError:
@@ -106,9 +106,10 @@ class Facts(threading.Thread):
                     "state": docker_state,
                     "since": docker_since,
                     "error": docker_error,
-                    "version": docker["version"],
-                    "containers": docker["containers"],
-                    "others": docker["others"],
+                    "version": docker.get("version"),
+                    "containers": docker.get("containers", []),
+                    "total": docker.get("total", 0),
+                    "unlisted": docker.get("unlisted", []),
                 },
                 "inspect": {
                     "state": inspect_state,

@@ -8,6 +8,7 @@ from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.log_reading import read_with_first
 from ssh.shipped.common.text import text_of
 from ssh.shipped.probe.frames import compact
+from ssh.shipped.probe.warm_reader import WarmReader
 
 
 class LogReads(threading.Thread):
@@ -16,6 +17,7 @@ class LogReads(threading.Thread):
         self.probe = probe
         self.wake = threading.Condition()
         self.queue = collections.deque()
+        self.reader = WarmReader()
 
     def ask(self, request, pythons, asked, data_dir):
         """Queue a request: read the logs with the first of these interpreters that has Inspect."""
@@ -24,6 +26,7 @@ class LogReads(threading.Thread):
             self.wake.notify()
 
     def tick(self, now):
+        self.reader.tidy()
         late = []
         with self.wake:
             for entry in list(self.queue):
@@ -47,7 +50,7 @@ class LogReads(threading.Thread):
             status, body, error = None, b"", None
             try:
                 left = max(1.0, request.end - begun - 1.0)
-                answers, why = read_with_first(pythons, asked, left, data_dir)
+                answers, why = read_with_first(pythons, asked, left, data_dir, self.reader.run)
                 status, body = 0, compact({"answers": answers, "why": why})
             except Failed as failed:
                 error = text_of(failed)

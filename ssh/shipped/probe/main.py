@@ -7,6 +7,7 @@ import threading
 import warnings
 
 from ssh.shipped.common.children import adopt_orphans, leave
+from ssh.shipped.common.core_dumps import limit_core_dumps
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.probe.probe import Probe
 
@@ -21,6 +22,7 @@ def await_end():
 
 
 def main():
+    limit_core_dumps()
     adopt_orphans()
     set_home()
     own = os.dup(1)  # nothing but frames goes there; what else is printed goes to stderr

@@ -126,7 +126,7 @@ class Probe:
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.read_now()
-        elif kind in ("get", "send", "signal", "logs", "facts"):
+        elif kind in ("get", "send", "signal", "logs", "recover", "facts"):
             self.ask(kind, head)
         else:
             self.refuse(head, "unknown kind")
@@ -198,6 +198,8 @@ class Probe:
             elif kind != "get" and self.read_only:
                 self.requests.forget(head["id"])
                 self.refuse(head, "read-only")
+            elif kind == "recover":
+                self.read_logs(head)
             elif kind == "signal":
                 self.signal(head)
             else:

@@ -74,7 +74,7 @@ class ProcessList(threading.Thread):
             process = process or self.add(key, each)
             process.by_name = process.by_name or each.by_name
             if process.ended_at is not None:
-                process.begin_anew()
+                process.restart()
             if process.is_contained:
                 continue
             if each.is_cut_off:
@@ -96,15 +96,14 @@ class ProcessList(threading.Thread):
         self.dead = self.find_dead()
         self.changed()
 
+    def data_roots(self):
+        """Return the data folders that are known, such as ~/.local/share/inspect_ai."""
+        return {self.discovery.root} | {each.root for each in self.all() if each.root}
+
     def find_dead(self):
         """Return the rows of the evals that died in the data folders that are known."""
-        roots, folders = {self.discovery.root}, set()
-        for process in self.all():
-            if process.root:
-                roots.add(process.root)
-            if process.log_dir:
-                folders.add(process.log_dir)
-        return self.dead_evals.rows(roots, folders)
+        folders = {each.log_dir for each in self.all() if each.log_dir}
+        return self.dead_evals.rows(self.data_roots(), folders)
 
     def add(self, key, each):
         process = EvalProcess(self.probe, *key, each.place)

@@ -98,7 +98,7 @@ class TraceFile:
         if project and sample:
             self.ties[project] = sample
             while len(self.ties) > MAX_TIES:
-                self.ties.popitem(last=False)
+                del self.ties[next(iter(self.ties))]
         if len(self.open) < MAX_OPEN_ACTIONS:
             self.open[key] = Action(name, what, words, since, sample)
 

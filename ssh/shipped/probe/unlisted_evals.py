@@ -6,6 +6,7 @@ import re
 
 from ssh.shipped.common.inspect_commands import is_python, runs_evals
 from ssh.shipped.common.proc import argv_of, environ_of, read_file, stat_of
+from ssh.shipped.common.users import user_name
 from ssh.shipped.probe.discovery import VERBS
 
 TRACE_FILE = re.compile(r"/inspect_ai/traces/trace-[0-9]+\.log( \(deleted\))?\Z")
@@ -33,6 +34,17 @@ def unlisted_evals(listed):
         if not env or may_be_same(engine, engine_of(env)):
             unlisted.add(pid)
     return unlisted
+
+
+def unlisted_row(pid):
+    """Return what tells such a process to its operator: pid, a name and its account."""
+    words = [os.path.basename(word) for word in argv_of(pid) or [] if not word.startswith("-")]
+    name = " ".join(words[:2])
+    try:
+        user = user_name(os.stat("/proc/%d" % pid).st_uid)
+    except OSError:
+        user = ""
+    return {"pid": pid, "name": name[:100], "user": user}
 
 
 def holds_trace(pid):

@@ -6,6 +6,7 @@ import threading
 
 from ssh.shipped.common.answers import NO_NONCE, nonce_of, write_answer
 from ssh.shipped.common.children import adopt_orphans, leave
+from ssh.shipped.common.core_dumps import limit_core_dumps
 from ssh.shipped.common.paths import set_home
 from ssh.shipped.survey.session import look_for_child
 from ssh.shipped.survey.side_by_side import short
@@ -23,6 +24,7 @@ def leave_with_the_link():
 
 
 def main():
+    limit_core_dumps()
     adopt_orphans()
     set_home()
     line = sys.stdin.buffer.readline()  # its buffer may hold more than the program that was read

@@ -67,7 +67,6 @@ async def acting_over(
         yield acted
 
 
-@pytest.mark.timeout(120)
 async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_paused_here(
     evals: Evals,
 ) -> None:
@@ -103,7 +102,6 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
         assert second.task()["paused_models"] == [MODEL]  # it was not ours
 
 
-@pytest.mark.timeout(120)
 async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for_all(
     evals: Evals,
 ) -> None:
@@ -149,7 +147,6 @@ async def test_a_run_that_was_launched_here_asks_for_enter_alone(busy_eval: Eval
         assert acted.book.orders[0].is_ours
 
 
-@pytest.mark.timeout(120)
 async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld(
     evals: Evals,
 ) -> None:

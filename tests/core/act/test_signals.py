@@ -16,8 +16,6 @@ from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(150)
-
 _INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.END)
 _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
 

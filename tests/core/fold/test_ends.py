@@ -71,7 +71,8 @@ def test_an_eval_that_died_unseen_is_lost_by_its_log_and_is_a_finding() -> None:
         "started", task=keys[0], eval_id="e1", buffer=LogBuffer(completed=3, in_progress=1),
         run="20260101-000000-aaaaaaaa", at=LATER,
     )  # fmt: skip
-    lost = replace(lost, header=replace(lost.header, task="ctf", model="m/x"))
+    named_so = replace(lost.header, task="ctf", model="m/x", location=found.logs[0])
+    lost = replace(lost, header=named_so)
     fleet = judged_after(lost, fleet=fleet)
     task, process = fleet.tasks[keys[0]], fleet.processes[found.process]
     assert (task.state, task.row.task, task.row.model, task.row.eval_id) == (
@@ -81,8 +82,13 @@ def test_an_eval_that_died_unseen_is_lost_by_its_log_and_is_a_finding() -> None:
     assert process.run == "20260101-000000-aaaaaaaa"
     [finding] = [each for each in fleet.findings if each.kind == "lost"]
     assert (finding.tone, finding.closed_at) == ("error", None)
-    # The next probe finds the same files: nothing changes.
+    # The next probe finds the same files: nothing changes, also after a recovery of the log.
     assert fleet_after(replace(found, at=LATER + 60), fleet=fleet).tasks == fleet.tasks
+    recovered = replace(named_so, status="error", location="/l/2026_t_abcdefgh-recovered.eval")
+    fleet = judged_after(replace(lost, header=recovered), fleet=fleet)
+    assert fleet.tasks[keys[0]].row.log_location == recovered.location
+    assert [each.kind for each in fleet.findings if each.waits] == ["finished"]
+    assert fleet_after(replace(found, at=LATER + 90), fleet=fleet).tasks == fleet.tasks
 
 
 def test_files_of_an_eval_that_is_known_add_only_its_unknown_logs() -> None:

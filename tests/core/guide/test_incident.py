@@ -16,7 +16,7 @@ from tests.support.evals import Eval, Evals, running_evals
 from tests.support.guiding import LATER, Guided, guided, lines, states
 from tests.support.orders import Book
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guides")]
 MODEL = "mock/talker"
 
 

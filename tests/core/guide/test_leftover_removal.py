@@ -9,7 +9,8 @@ from core.errors import NotConfirmed, UsageWrong
 from core.fleet import Fleet
 from core.guide.factories import cleanup_guide
 from core.guide.guide import Guide, StepKind, StepState
-from tests.support.fleets import H1, NOW, process_seen
+from core.model.machine import UnlistedEval
+from tests.support.fleets import H1, NOW
 from tests.support.leftovers import Desk, fleet_with, left, read, runner_on
 from tests.support.orders import HERE
 
@@ -22,7 +23,10 @@ def made(fleet: Fleet) -> Guide:
 
 def test_a_guide_offers_what_no_eval_holds_and_nothing_else() -> None:
     held = left(9, project="inspect-gdm_intercod-iabc129", created=NOW - 50.0)
-    guide = made(fleet_with(read(left(1), left(2), held)))
+    assert held.holder is not None
+    held = replace(held, holder=replace(held.holder, is_alive=True))
+    unknown = left(8, holder=None)
+    guide = made(fleet_with(read(left(1), left(2), held, unknown)))
     [step] = guide.steps
     assert (step.kind, step.machine, guide.targets) == (StepKind.CONTAINERS, H1, ())
     assert step.containers == (left(1).id, left(2).id)
@@ -36,6 +40,14 @@ def test_without_leftovers_or_on_a_read_only_machine_there_is_nothing_to_do() ->
     machine = replace(fleet.machines[H1], read_only=True)
     with pytest.raises(UsageWrong):
         made(replace(fleet, machines={H1: machine}))
+
+
+def test_without_an_offer_it_says_what_may_hold_the_others() -> None:
+    notebook = UnlistedEval(pid=812, name="python3 ipykernel_launcher")
+    unlisted = read(left(1, holder=None), unlisted=(notebook,))
+    with pytest.raises(UsageWrong) as refused:
+        made(fleet_with(unlisted))
+    assert "process 812 (python3 ipykernel_launcher)" in (refused.value.advice or "")
 
 
 def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> None:
@@ -69,8 +81,10 @@ def test_a_container_that_an_eval_may_hold_by_now_is_not_removed() -> None:
         runner = runner_on(desk)
         guide = await runner.cleanup()
         removal = await runner.removal(guide.id)
-        unknown = process_seen(pid=7, started_at=None)
-        desk.fleet = fleet_with(read(left(1), left(2)), unknown)
+        found = left(2)
+        assert found.holder is not None
+        lives = replace(found, holder=replace(found.holder, is_alive=True))
+        desk.fleet = fleet_with(read(left(1), lives))
         with pytest.raises(UsageWrong):
             await runner.remove_containers(guide.id, removal, words=removal.words)
 

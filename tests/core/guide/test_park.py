@@ -13,7 +13,7 @@ from tests.support.guiding import LATER, Guided, guided, in_a_shell, lines, stat
 from tests.support.orders import Book
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("guides")
 _DONE = StepState.DONE
 
 

@@ -5,11 +5,19 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, MachineRead, ProbeAnswered
+from core.events import Event, MachineRead, OperationsSeen, ProbeAnswered
 from core.fleet import Fleet
 from core.fold.sandboxes import leftovers, task_part
 from core.model.finding import Finding
-from core.model.machine import Container, Docker, ProbeFound, ToolState
+from core.model.machine import (
+    Container,
+    Docker,
+    ProbeFound,
+    SandboxHolder,
+    ToolState,
+    UnlistedEval,
+)
+from core.model.operation import Operation
 from core.model.process import ProcessState
 from tests.support.fleets import (
     H1,
@@ -19,6 +27,7 @@ from tests.support.fleets import (
     link,
     named,
     process_gone,
+    process_key,
     process_seen,
     sample,
     samples_seen,
@@ -44,9 +53,20 @@ def box(number: int, **more: Any) -> Container:
     project = PROJECT.format(number)
     made = Container(
         id=f"c{number}", name=f"{project}-default-1", project=project, created=NOW - 500.0,
-        is_own=True, status="Up 8 minutes",
+        status="Up 8 minutes",
+        holder=SandboxHolder(
+            pid=100, start=process_key().start, task="gdm_intercode_ctf", sample_id=number,
+            epoch=1, is_alive=True,
+        ),
     )  # fmt: skip
     return replace(made, **more)
+
+
+def dead(number: int) -> SandboxHolder:
+    """Return the holder of the container of a sample whose eval has ended."""
+    holder = box(number).holder
+    assert holder is not None
+    return replace(holder, pid=99, is_alive=False)
 
 
 def read(step: int, *containers: Container, **more: Any) -> MachineRead:
@@ -126,7 +146,7 @@ def test_a_sandbox_that_is_gone_under_a_running_sample_is_a_finding() -> None:
         both(-1), read(0, box(1), box(2)), both(0), read(1, box(1)), both(1), read(2, box(1))
     )
     [found] = docker_findings(fleet)
-    assert found.text.startswith("1 running sample has no sandbox any more: 1 sandbox remains")
+    assert found.text.startswith("1 running sample has no sandbox any more: 2/1.")
 
 
 def test_samples_that_end_between_two_readings_lost_nothing() -> None:
@@ -140,58 +160,125 @@ def test_samples_that_end_between_two_readings_lost_nothing() -> None:
 
 
 def test_leftover_containers_are_a_finding_with_the_command_that_removes_exactly_them() -> None:
-    held, old = box(1), box(2, created=NOW - 20_000.0, is_running=False)
+    held, old = box(1), box(2, holder=dead(2), is_running=False)
     fleet = watched(both(-1), read(0, held, old))
     assert docker_findings(fleet) == []
     fleet = judged_after(read(1, held, old), fleet=fleet)
     [found] = docker_findings(fleet)
     assert found.task is None
     assert "1 container of ended evals is left over" in found.text
+    assert "inspect-gdm_intercod-iabc122 of sample 2/1" in found.text
     assert "docker rm --force --volumes c2" in found.text
     assert docker_findings(judged_after(read(2, held), fleet=fleet)) == []
 
 
 def test_the_containers_of_a_killed_eval_are_left_over() -> None:
     fleet = watched(both(-1), read(0, box(1), box(2)))
-    fleet = judged_after(process_gone(at=NOW + 5), read(1, box(1), box(2)), fleet=fleet)
-    fleet = judged_after(read(2, box(1), box(2)), fleet=fleet)
+    both_left = (box(1, holder=dead(1)), box(2, holder=dead(2)))
+    fleet = judged_after(process_gone(at=NOW + 5), read(1, *both_left), fleet=fleet)
+    fleet = judged_after(read(2, *both_left), fleet=fleet)
     [found] = docker_findings(fleet)
     assert "docker rm --force --volumes c1 c2" in found.text
 
 
-HOLDERS: dict[str, Event] = {
-    "tasks that are not known yet": process_seen(pid=7, started_at=NOW - 9_000),
-    "no control channel": process_seen(pid=7, state=ProcessState.OPTED_OUT, started_at=NOW - 9_000),
+def test_a_container_whose_eval_lives_or_whose_process_does_is_not_left_over() -> None:
+    fleet = watched(both(-1))
+    assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(box(1),))) == ()
+    notebook = replace(dead(2), is_alive=True)
+    docker = Docker(state=ToolState.OK, containers=(box(2, holder=notebook),))
+    assert leftovers(fleet, H1, docker) == ()
+    stale = box(1, holder=replace(dead(1), pid=100))  # an old reading of a process that lives
+    assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(stale,))) == ()
+
+
+def test_a_container_whose_holder_nobody_knows_is_never_offered() -> None:
+    old = box(2, holder=None, created=NOW - 20_000.0, is_running=False)
+    fleet = watched(both(-1), read(0, box(1), old), read(1, box(1), old))
+    assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(old,))) == ()
+    [found] = docker_findings(fleet)
+    assert found.tone == "warning"
+    assert found.text == (
+        "evalroom can't tell which eval made 1 container, and does not offer to remove it:"
+        " inspect-gdm_intercod-iabc122. An eval on another host, or one that died while nobody"
+        " watched, may have made them"
+    )
+    notebook = UnlistedEval(pid=812, name="python3 ipykernel_launcher", user="ada")
+    fleet = judged_after(read(2, box(1), old, unlisted=(notebook,)), fleet=fleet)
+    [found] = docker_findings(fleet)
+    assert found.text.endswith("process 812 of ada (python3 ipykernel_launcher)")
+    assert docker_findings(judged_after(read(3, box(1)), fleet=fleet)) == []
+
+
+MAKERS: dict[str, Event] = {
+    "tasks that are not known yet": process_seen(pid=7, started_at=NOW - 90_000),
+    "no control channel": process_seen(
+        pid=7, state=ProcessState.OPTED_OUT, started_at=NOW - 90_000
+    ),
     "an unknown start": process_seen(pid=7, started_at=None),
 }
 
 
-@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_containers_that_a_living_eval_may_hold_are_never_offered(holder: Event) -> None:
-    other = box(1, project="inspect-other-iabc123")
-    fleet = watched(holder)
-    assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(other,))) == ()
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_nothing_is_told_of_a_container_that_an_eval_of_the_machine_may_hold(maker: Event) -> None:
+    old = box(1, holder=None, project="inspect-other-iabc123", created=NOW - 20_000.0)
+    fleet = watched(maker, read(0, old), read(1, old))
+    assert docker_findings(fleet) == []
 
 
 @pytest.mark.parametrize(
-    ("container", "others"),
+    "container",
     [
-        (box(1, created=NOW - 20_000.0, is_own=False), 0),
-        (box(1, created=None), 0),
-        (box(1, created=NOW - 20_000.0), 1),
-        (box(1, created=NOW - 20_000.0, project=""), 0),
-        (box(1, created=NOW - 20_000.0, project="web"), 0),
+        box(1, holder=None, created=NOW - 60.0),
+        box(1, holder=None, created=None),
+        box(1, holder=None, created=NOW - 20_000.0, project=""),
+        box(1, holder=None, created=NOW - 20_000.0, project="web"),
     ],
-    ids=[
-        "files of another account",
-        "unknown age",
-        "evals of others",
-        "no project",
-        "not Inspect's",
-    ],
+    ids=["young", "unknown age", "no project", "not Inspect's"],
 )
-def test_containers_that_may_be_somebody_elses_are_never_offered(
-    container: Container, others: int
-) -> None:
-    docker = Docker(state=ToolState.OK, containers=(container,), others=others)
-    assert leftovers(watched(), H1, docker) == ()
+def test_other_containers_are_no_finding(container: Container) -> None:
+    assert docker_findings(watched(read(0, container), read(1, container))) == []
+
+
+def test_a_new_probe_does_not_forget_who_made_a_container() -> None:
+    fleet = watched(both(-1), read(0, box(1)), process_gone(at=NOW + 5))
+    bare = box(1, holder=None)
+    fleet = judged_after(read(1, bare), read(2, bare), fleet=fleet)
+    [found] = docker_findings(fleet)
+    assert "docker rm --force --volumes c1" in found.text
+    open_one = UnlistedEval(pid=100)  # a notebook: its eval is over, its process lives
+    fleet = judged_after(read(3, bare, unlisted=(open_one,)), fleet=fleet)
+    assert docker_findings(fleet) == []
+
+
+def test_samples_without_a_sandbox_lost_none() -> None:
+    fleet = watched(both(-1), *(e for n in range(4) for e in (read(n, box(1)), both(n))))
+    assert docker_findings(fleet) == []
+
+
+def test_a_list_of_containers_that_was_cut_proves_no_loss() -> None:
+    fleet = watched(
+        both(-1), read(0, box(1), box(2)), both(0),
+        read(1, box(1), total=900), both(1), read(2, box(1), total=900),
+    )  # fmt: skip
+    assert docker_findings(fleet) == []
+
+
+def test_a_sample_whose_trace_shows_that_it_removes_its_sandbox_lost_nothing() -> None:
+    down = Operation(
+        action="Subprocess", what="docker compose down", since=NOW + 2, task="gdm_intercode_ctf",
+        sample=(2, 1),
+    )  # fmt: skip
+    fleet = watched(
+        both(-1), read(0, box(1), box(2)), both(0),
+        OperationsSeen(at=NOW + 3, process=process_key(), operations=(down,)),
+        read(1, box(1)), both(1), read(2, box(1)),
+    )  # fmt: skip
+    assert docker_findings(fleet) == []
+
+
+def test_an_engine_that_evalroom_may_not_read_is_not_told_to_have_stopped() -> None:
+    up = watched(both(-1), read(0, box(1), box(2)))
+    failed = read(1, state=ToolState.FAILED, error="permission denied")
+    [found] = docker_findings(judged_after(failed, fleet=up))
+    assert found.tone == "warning"
+    assert found.text.startswith("evalroom can't read Docker")

@@ -286,7 +286,7 @@ async def test_a_checkout_that_takes_too_long_is_ended_and_reported(
     source: Repository, folder: Path, worker: LocalWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del source
-    monkeypatch.setattr(fetch_client, "CODE_TIMEOUT_S", 0.7)
+    monkeypatch.setattr(fetch_client, "CODE_TIMEOUT_S", 5.0)  # git asks by then
     go_on, asked_for = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -19,7 +19,7 @@ from core.model.run import RunState
 from tests.support.launches import Launched, launching, wait_all_gone
 from tests.support.specs import spec
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("launches")
 HERE = MachineName("here")
 Really = Callable[[], Any]
 

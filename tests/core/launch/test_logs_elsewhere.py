@@ -11,7 +11,7 @@ from core.model.run import RunState
 from tests.support.launches import launching
 from tests.support.specs import spec
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def test_nothing_is_minded_where_all_is_well() -> None:
     assert _warnings("") == ""
     given = "secrets = ['OPENAI_API_KEY']"
     assert _warnings(given, "model=openai/x") == ""
-    with_url = "secrets = ['ACME_API_KEY']\nbase_url = 'http://h/v1'"
+    with_url = "secrets = ['ACME_API_KEY']\nbase_url = 'https://h/v1'"
     assert _warnings(with_url, "model=openai-api/acme/x") == ""
 
 

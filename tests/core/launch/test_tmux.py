@@ -72,7 +72,6 @@ def _of_home(home: TmuxHome, file: str) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.timeout(120)
 def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: TmuxHome) -> None:
     asked = plan(spec("engine = 'tmux'\nsecrets = ['OPENAI_API_KEY']\nacp = true"))
     hidden = home.hide(asked, {"OPENAI_API_KEY": SECRET})

@@ -12,7 +12,7 @@ from core.model.run import RunState
 from tests.support.launches import end_all, launching
 from tests.support.specs import EVALS, spec
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 LONG = f"""
 task = "turns.py@turns"

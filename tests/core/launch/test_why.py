@@ -28,7 +28,7 @@ from tests.support.launches import launching
 from tests.support.runs import run as made_run
 from tests.support.specs import EVALS, spec
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.xdist_group("launches")
 
 FAILS = f"""
 task = "errors.py@errors"

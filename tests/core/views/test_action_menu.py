@@ -5,6 +5,7 @@ from dataclasses import replace
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
 from core.model.action import OFFERS, Action, Verb, offers_on
+from core.model.log_summary import LogBuffer
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
@@ -22,6 +23,7 @@ from tests.support.fleets import (
     NOW,
     fleet_after,
     link,
+    log_read,
     named,
     process_gone,
     process_key,
@@ -59,7 +61,9 @@ def test_every_offer_of_a_scope_stands_in_its_menu_with_its_letter() -> None:
         found = [each for each in entries(fleet(), [place]) if not each.heading]
         letters = [each.letter for each in found]
         assert len(set(letters)) == len(letters)
-        assert all(each.help and each.why_not is None for each in found)
+        assert all(each.help for each in found)
+        unavailable = [each.name for each in found if each.why_not is not None]
+        assert unavailable == (["recover"] if place == task_key() else [])
     names = {each.name for each in entries(fleet(), [task_key()])}
     assert {each.name for each in offers_on("task")} <= names
     assert "requeue" in names
@@ -100,7 +104,12 @@ def test_an_unavailable_action_says_why() -> None:
     assert "accepts only signals" in (found["pause"].why_not or "")
     assert found["end"].why_not is None
     gone = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone())
-    assert all(each.why_not for each in entries(gone, [task_key()]))
+    found = by_name(entries(gone, [task_key()]))
+    assert {name for name, each in found.items() if each.why_not is None} == {"recover"}
+    whole = fleet_after(log_read("success"), fleet=gone)
+    assert "is complete" in (by_name(entries(whole, [task_key()]))["recover"].why_not or "")
+    held = log_read("started", buffer=LogBuffer(completed=1, in_progress=0))
+    assert by_name(entries(fleet_after(held, fleet=gone), [task_key()]))["recover"].why_not is None
     over = fleet_after(named(), link(), process_seen(), tasks_seen(task_row(status="completed")))
     found = by_name(entries(over, [task_key()]))
     assert found["drain"].why_not == "the task is already finished"
@@ -156,7 +165,8 @@ def test_a_sample_that_has_ended_can_not_be_ended_again() -> None:
         key = SampleKey(task_key(), 1, 1)
         found = endings(known, [key])
         assert {each.why_not for each in found} == {f"the sample has ended ({word})"}
-        assert Verb.CANCEL not in {each.action.verb for each in buttons(known, [key])}
+        verbs = {each.action.verb for each in buttons(known, [key])}
+        assert not {Verb.CANCEL, Verb.SCORE} & verbs
         requeue = next(e for e in entries(known, [key]) if e.action.verb is Verb.REQUEUE)
         assert requeue.why_not is None
 
@@ -178,3 +188,21 @@ def test_buttons_fit_the_state() -> None:
 
 def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:
     assert not {each.letter for each in OFFERS} & {"A", "q"}
+
+
+def test_a_finished_task_has_no_button_that_scores_samples_in_flight() -> None:
+    done = fleet_after(
+        named(), link(), process_seen(), tasks_seen(task_row(status="completed", keep_alive=True))
+    )
+    for known, words in (
+        (done, {"score finished"}),
+        (fleet(), {"score now", "score finished"}),
+    ):
+        shown_words = {each.word for each in buttons(known, [task_key()])}
+        assert shown_words & {"score now", "score finished"} == words
+
+
+def test_a_process_that_starts_is_not_a_leftover() -> None:
+    known = fleet_after(named(), link(), process_seen(state=ProcessState.STARTING))
+    words = [each.word for each in buttons(known, [process_key()])]
+    assert "kill leftover process" not in words

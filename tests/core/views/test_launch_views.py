@@ -328,7 +328,7 @@ def test_many_runs_are_summed_up_with_the_stopped_ones_first() -> None:
     assert "eval-set" not in text
     assert "eval-set" in words(body_lines(checked, Fleet(), details=True))
     assert "at worst 330 sample runs" in words(head_lines(checked, Fleet()))
-    assert "x drops the stopped runs: 2 runs stay" in words(foot_lines(checked, Fleet()))
+    assert "x skips 1 run; 2 runs remain" in words(foot_lines(checked, Fleet()))
 
 
 @pytest.mark.parametrize(

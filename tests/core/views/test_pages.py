@@ -25,9 +25,11 @@ from tests.support.table_rows import page_text
 
 def test_clocks_that_agree_are_reported_as_the_same() -> None:
     for offset, skew in (
-        (-0.001, "same as this computer's"),
-        (-2.5, "2.5 s behind this computer's"),
-        (2.5, "2.5 s ahead of this computer's"),
+        (-0.001, "in sync with this computer"),
+        (-2.5, "2.5 s behind this computer"),
+        (2.5, "2.5 s ahead of this computer"),
+        (10_799.6, "3h00 ahead of this computer"),
+        (-90.4, "1:30 behind this computer"),
     ):
         probe = ProbeFound(
             python="3.11", host="h", platform="L", user="u", pid=1, read_only=False,

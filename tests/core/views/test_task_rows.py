@@ -4,6 +4,7 @@ from core.fleet import Fleet
 from core.model.log_summary import ErrorGroup
 from core.model.machine import LinkState
 from core.model.process import ProcessState
+from core.views.cells import span_of
 from core.views.header.totals import header_totals
 from core.views.pages.task_page import task_page
 from core.views.tables.samples import samples_table
@@ -201,3 +202,25 @@ def test_tokens_a_minute_come_of_what_was_seen() -> None:
     [row] = tasks_table(fleet, NOW + 60).rows
     assert text(row, "tok/min") == "6.0k"
     assert "6.0k tok/min" in [cell_text(group) for group in header_totals(fleet, NOW)]
+
+
+def test_an_ended_task_says_that_its_process_is_parked() -> None:
+    def ended(*, keep_alive: bool) -> Fleet:
+        row = task_row(status="completed", keep_alive=keep_alive)
+        return fleet_after(log_read(), fleet=fleet_of_tasks(row))
+
+    for keep_alive, cell in ((True, "(parked)"), (False, "")):
+        fleet = ended(keep_alive=keep_alive)
+        [row] = tasks_table(fleet, NOW).rows
+        assert (text(row, "sign"), text(row, "latch")) == ("✓", cell)
+        is_said = "process: parked: it is kept alive" in page_text(
+            task_page(fleet, task_key(), NOW)
+        )
+        assert is_said == keep_alive
+
+
+def test_trouble_comes_before_the_orders_in_the_header() -> None:
+    fleet = judged_after(link(LinkState.DOWN), fleet=fleet_of_tasks(task_row()))
+    groups = header_totals(fleet, NOW, (span_of("orders 3 done"),))
+    words = [cell_text(group) for group in groups]
+    assert words[:3] == ["1 machine 1 down", "1 finding", "orders 3 done"]

@@ -195,12 +195,12 @@ def test_a_number_of_the_login_says_nothing_where_gpus_differ(
     assert "add CUDA_DEVICE_ORDER=PCI_BUS_ID to the login, or name UUIDs there" in ran.err
 
 
-def _printed(gpus: Gpus, tool: str, script: str) -> str:
-    """What is said with this tool in the place of nvidia-smi, and little patience for it."""
+def _printed(gpus: Gpus, tool: str, script: str, timeout_s: float = 20.0) -> str:
+    """What is said with this tool in the place of nvidia-smi."""
     hasty = gpus.folder / "hasty.py"
     hasty.write_text(
         HOLDER.read_text()
-        .replace("TOOL_TIMEOUT_S = 20.0", "TOOL_TIMEOUT_S = 0.3")
+        .replace("TOOL_TIMEOUT_S = 20.0", f"TOOL_TIMEOUT_S = {timeout_s}")
         .replace("or os.defpath) + TOOL_FOLDERS", "or os.defpath)")
     )
     (gpus.folder / "nvidia-smi").unlink(missing_ok=True)
@@ -217,7 +217,7 @@ def test_without_an_answer_of_the_driver_nothing_is_reserved(gpus: Gpus) -> None
     assert _printed(gpus, "", "") == none
     broken = _printed(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
     assert broken == "nvidia-smi lists no GPU: no driver\n"
-    hung = _printed(gpus, "nvidia-smi", "exec sleep 60")
+    hung = _printed(gpus, "nvidia-smi", "exec sleep 60", timeout_s=0.3)
     assert hung == "nvidia-smi did not answer in 0 s, so the free GPUs are unknown\n"
     assert not gpus.locks.exists()
 

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ssh.shipped.common.proc import stat_of
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docker_group
@@ -22,7 +20,7 @@ from tests.support.programs import program_file
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
-pytestmark = [docker_group, pytest.mark.timeout(150)]
+pytestmark = docker_group
 
 _AGENT = """
 import json, os, socket, sys, time

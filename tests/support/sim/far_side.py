@@ -41,9 +41,10 @@ class Watch:
 
 @dataclass
 class Settings:
-    """How large a simulated machine is."""
+    """How large a simulated machine is; its processes are numbered from `first`."""
 
     processes: int = 5
+    first: int = 0
     samples: int = 20
     changing: float = 1.0
     offset: float = 0.0
@@ -71,7 +72,9 @@ class FarSide:
             sim.pid: sim
             for sim in (
                 SimEval(self.name, number, self.settings.samples, now - 60)
-                for number in range(self.settings.processes)
+                for number in range(
+                    self.settings.first, self.settings.first + self.settings.processes
+                )
             )
         }
         self._next_change = self._next_beat = now
@@ -294,7 +297,7 @@ def main() -> None:
     parser.add_argument("--changing", type=float, default=1.0)
     words = parser.parse_args()
     Path(words.socket).unlink(missing_ok=True)
-    settings = Settings(words.processes, words.samples, words.changing)
+    settings = Settings(processes=words.processes, samples=words.samples, changing=words.changing)
     asyncio.run(serve(words.socket, settings))
 
 

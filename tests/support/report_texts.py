@@ -1,0 +1,26 @@
+"""Reports of tests may hold any text, also what can't be sent as UTF-8.
+
+A worker of xdist sends each report as UTF-8. A lone surrogate in it (a message about hostile text
+holds one) would end the whole run, and the names of the tests that failed would be lost.
+"""
+
+from collections.abc import Generator
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    r"""Write what can't be sent as `\ud800`."""
+    sent = yield
+    return _sendable(sent)
+
+
+def _sendable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_sendable(key): _sendable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_sendable(each) for each in value)
+    return value

@@ -1,0 +1,108 @@
+"""What the room keeps in memory: what its fleet needs, and no more with the time."""
+
+import asyncio
+import gc
+from collections import Counter
+
+import pytest
+from textual.strip import Strip
+
+from cli.wiring.room import replay_services
+from core.config.model import WatchConfig
+from core.desk.desk import Desk
+from core.events import MachineNamed, TimePassed
+from core.ids import MachineName
+from tests.support.busy_fleets import busy_fleet
+from tests.support.clocks import SetClock
+from tests.support.rooms import COLOURS, FakeRoom
+from tests.support.sim.connection import SimConnection
+from tests.support.sim.far_side import Settings
+from tests.support.waiting import until
+from tui.app import RoomApp
+
+POLL_EVERY_S = 10.0
+KEEP_GONE_S = 600.0
+OURS = ("core.", "tui.", "textual.strip", "rich.segment", "_asyncio", "asyncio")
+ROUNDS = 700
+"""Three machines are polled in each."""
+RECONNECT_EVERY, KEY_EVERY = 7, 30
+KEYS = ("2", "j", "3", "j", "4", "1", "k")
+
+
+def objects_by_type() -> Counter[str]:
+    """Count the living objects of our types and of those that drawing makes."""
+    gc.collect()
+    names = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
+    return Counter(name for name in names if name.startswith(OURS))
+
+
+@pytest.mark.timeout(300)
+async def test_two_thousand_polls_and_a_hundred_reconnects_leave_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("core.judge.finding_list.MAX_FINDINGS", 50)
+    clock = SetClock()
+    settings = Settings(processes=2, samples=5, changing=0.5)
+    links = [SimConnection(MachineName(f"m{n}"), settings, clock) for n in range(3)]
+    desk = Desk(
+        connections=links,
+        named=[
+            MachineNamed(at=clock.now(), machine=each.machine, address="x", kind="command")
+            for each in links
+        ],
+        watch=WatchConfig(keep_gone=KEEP_GONE_S),
+        clock=clock,
+    )
+    app = RoomApp(replay_services(desk), environ=COLOURS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: all(each.is_running for each in links), "the desk listens")
+
+        async def live(rounds: int) -> None:
+            for number in range(rounds):
+                clock.later(POLL_EVERY_S)
+                if number % RECONNECT_EVERY == 0:
+                    link = links[number // RECONNECT_EVERY % len(links)]
+                    link.lose()
+                    link.start_others()
+                    link.connect()
+                for each in links:
+                    each.poll()
+                    each.requests.clear()
+                if number % KEY_EVERY == 0:
+                    await pilot.press(KEYS[number // KEY_EVERY % len(KEYS)])
+                desk.post(TimePassed(at=clock.now(), keep_gone=KEEP_GONE_S))
+                await asyncio.sleep(0)
+            await pilot.pause()
+
+        for each in links:
+            each.connect()
+        await live(KEY_EVERY * len(KEYS))
+        before = objects_by_type()
+        await live(ROUNDS)
+        after = objects_by_type()
+    more = {
+        name: (before[name], count)
+        for name, count in after.items()
+        if count > before[name] * 1.1 + 30
+    }
+    assert not more, "objects before and after, by type"
+
+
+async def test_drawing_leaves_no_line_for_the_garbage_collector() -> None:
+    app = RoomApp(replay_services(FakeRoom(busy_fleet())), environ=COLOURS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("2", "1")
+        gc.collect()
+        gc.disable()
+        try:
+            before = _strips()
+            for _ in range(40):
+                await pilot.press("2", "j", "1", "k")
+            after = _strips()
+        finally:
+            gc.enable()
+    assert after < before + 100, (before, after)
+
+
+def _strips() -> int:
+    return sum(isinstance(each, Strip) for each in gc.get_objects())
