@@ -74,8 +74,6 @@ class ClockMoved:
     """The clock of a machine, or of the desk, was set while the link was up.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        machine: The machine.
         offset: The host's clock minus the desk's, seconds.
     """
 
@@ -112,12 +110,24 @@ class ProcessSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessesCut:
+    """A machine listed more processes than evalroom keeps, or no longer does.
+
+    Attributes:
+        left_out: How many were left out, at least; 0: none is any more.
+    """
+
+    at: float
+    machine: MachineName
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGone:
     """A process ended. Its logs, not this event, say whether its tasks succeeded.
 
     Attributes:
         at: When its end was noticed, Unix seconds on the desk's clock.
-        process: The process.
         last_seen_at: When its machine last listed it, Unix seconds on the desk's clock; 0: not
             known. None: its probe saw it end.
     """
@@ -132,7 +142,6 @@ class DeadEvalFound:
     """Files of an eval were found whose process died while no probe saw it.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         process: A key that is made from the files: its `start` is not that of the kernel.
         logs: The paths of its logs, as far as its files name them.
         last_written_at: When it last wrote one of its files, Unix seconds on the host's clock.
@@ -155,11 +164,10 @@ class TasksSeen:
     """The whole task list of a process was read.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        process: The process.
         as_of: Time just before the read, Unix seconds on the host's clock.
-        rows: All its task rows.
+        rows: All its task rows, up to the limit.
         malformed: A sentence for each row that could not be read.
+        left_out: How many rows were not read because there are too many, at least.
     """
 
     at: float
@@ -167,6 +175,7 @@ class TasksSeen:
     as_of: float
     rows: tuple[TaskRow, ...]
     malformed: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +183,6 @@ class SamplesSeen:
     """Sample rows of a task were read: all of them, or only those that changed.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        task: The task.
         eval_id: The attempt that they belong to; the fold drops rows of another attempt.
         as_of: Time of the answer, Unix seconds on the eval's clock.
         counts: Samples of the whole task by status.
@@ -201,8 +208,6 @@ class ReadsUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        machine: The machine.
         tasks: (process, time just before the read, Unix seconds on the host's clock).
         samples: (task, time just before the read, Unix seconds on the host's clock).
     """
@@ -218,8 +223,6 @@ class ReadFailed:
     """A read of a process failed; the rows that are known stay and grow older.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
-        process: The process.
         what: The read (`tasks`, `samples of ...`).
         reason: Why it failed, one sentence.
     """
@@ -244,7 +247,6 @@ class LogRead:
     """The machine's own Inspect read a log.
 
     Attributes:
-        at: Unix seconds on the desk's clock.
         task: The task that wrote it.
         header: Its header.
         samples: Its samples; None: they could not be read.
@@ -301,7 +303,6 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
     """
@@ -329,7 +330,6 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        process: The process.
         can: The features (`core.model.feature.Feature`).
     """
 
@@ -378,6 +378,7 @@ Event = (
     | ClockMoved
     | MachineRead
     | ProcessSeen
+    | ProcessesCut
     | ProcessGone
     | DeadEvalFound
     | TasksSeen

@@ -103,6 +103,10 @@ class MachineConnection(Protocol):
         """
         ...
 
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading from the link, or go on; meanwhile the machine waits, and is not silent."""
+        ...
+
     def retry_now(self) -> None:
         """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...

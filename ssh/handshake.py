@@ -26,6 +26,7 @@ from core.ids import MachineName
 from core.quoting import command_line, program_word
 from core.text import shown
 from ssh.links.link import Link, Program
+from ssh.read_pace import ReadPace
 
 _MISSING_MODULE = re.compile(
     r"(?:ModuleNotFoundError|ImportError): No module named '?([a-z_][a-z0-9_.]{0,60})'?"
@@ -40,6 +41,8 @@ LAST_READY_TIMEOUT_S = 6.0
 MAX_NOISE_BYTES = 1024 * 1024
 """Most output before `ready`; more than that is not a greeting."""
 MAX_ERROR_BYTES = 4096
+ERROR_RATE_BYTES, ERROR_BURST_BYTES = 1024 * 1024, 8 * 1024 * 1024
+"""Error output that is read: bytes per second, and at once."""
 LATE_OUTPUT_TIMEOUT_S = 1.0
 """How long to wait for the rest of the output of a program that has ended, seconds."""
 CHUNK_BYTES = 2048
@@ -72,8 +75,10 @@ class ErrorTail:
 
     async def collect(self, program: Program) -> None:
         """Read a program's standard error to its end; the caller runs this in the background."""
+        pace = ReadPace(rate=ERROR_RATE_BYTES, burst=ERROR_BURST_BYTES)
         while data := await program.read_error():
             self.add(data)
+            await pace.after(len(data))
         self._is_whole.set()
 
     async def wait_whole(self) -> None:

@@ -109,6 +109,9 @@ class LinkSupervisor:
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
         self._retry = asyncio.Event()
+        self._may_read = asyncio.Event()
+        """Set: what the machine sends is read."""
+        self._may_read.set()
         self._interactive = False
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
@@ -174,6 +177,13 @@ class LinkSupervisor:
                 self._machine, link, job, python=self._options.python, deadline=deadline
             )
 
+    def hold(self, *, is_held: bool) -> None:
+        """See `core.ports.MachineConnection.hold`."""
+        if is_held:
+            self._may_read.clear()
+        else:
+            self._may_read.set()
+
     def retry_now(self) -> None:
         """See `core.ports.MachineConnection.retry_now`."""
         if self._state is LinkState.UP:
@@ -234,7 +244,7 @@ class LinkSupervisor:
 
     async def _run_session(self, *, interactive: bool) -> None:
         link = self._make_link(interactive=interactive)
-        session = ProbeSession(self._machine, link, self._options)
+        session = ProbeSession(self._machine, link, self._options, self._may_read)
         started_at = time.monotonic()
         self._clock_ahead = time.time() - started_at
         try:
@@ -296,7 +306,7 @@ class LinkSupervisor:
         """Detect a silent link, and that this computer slept."""
         while True:
             await asyncio.sleep(1.0)
-            if not session.is_up:
+            if not session.is_up or session.is_held:
                 continue
             self._check_awake()
             silent = time.monotonic() - session.last_data_at

@@ -28,6 +28,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
+from ssh.read_pace import ReadPace
 from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import sent_program
 
@@ -43,6 +44,14 @@ REPLY_GRACE_S = 3.0
 """How long past a request's deadline the desk waits for the probe's own timeout, seconds."""
 WRITE_TIMEOUT_S = 60.0
 """How long one write may take, seconds."""
+READ_RATE_BYTES = 16 * 1024 * 1024
+"""Bytes per second that are read from a probe in the long run; a hundred times the usual."""
+READ_BURST_BYTES = 96 * 1024 * 1024
+"""Bytes that may come at once: three of the largest answers."""
+FRAMES_AT_ONCE = 100
+"""After so many frames of one read, the event loop has a turn."""
+FRAME_COST_BYTES = 4096
+"""As so many bytes counts the work for each frame."""
 _CRASHED = b"Traceback (most recent call last)"
 PROBE_MARKER = "evalroom-probe"
 """The probe's first argument; identifies it in `ps`."""
@@ -106,7 +115,15 @@ class ProbeOptions:
 class ProbeSession:
     """One probe on an open link."""
 
-    def __init__(self, machine: MachineName, link: Link, options: ProbeOptions) -> None:
+    def __init__(
+        self,
+        machine: MachineName,
+        link: Link,
+        options: ProbeOptions,
+        may_read: asyncio.Event | None = None,
+    ) -> None:
+        self._may_read = may_read
+        self._pace = ReadPace(rate=READ_RATE_BYTES, burst=READ_BURST_BYTES)
         self._machine = machine
         self._link = link
         self._options = options
@@ -117,6 +134,8 @@ class ProbeSession:
         self._ended = False
         self.last_data_at = time.monotonic()
         """When data last arrived, monotonic seconds."""
+        self.is_held = False
+        """Whether reading waits for the desk."""
         self.had_hello = False
         """Whether the probe ever sent its `hello`."""
         self.is_up = False
@@ -214,13 +233,17 @@ class ProbeSession:
                 while True:
                     if data:
                         self.last_data_at = time.monotonic()
-                    for frame in self._frames(splitter, data):
+                    frames = self._frames(splitter, data)
+                    for number, frame in enumerate(frames, 1):
+                        if not number % FRAMES_AT_ONCE:
+                            await asyncio.sleep(0)
                         if frame.kind == "hello" and not self.is_up:
                             self.is_up = self.had_hello = True
                             deadline.reschedule(None)
                             tasks.create_task(self._write(program))
                             tasks.create_task(self._send_beats())
                         self._handle(frame, receive)
+                    await self._until_read_on(len(data) + len(frames) * FRAME_COST_BYTES)
                     data = await program.read()
                     if not data:
                         raise await self._end_error(program, clean=splitter.is_between_frames)
@@ -229,6 +252,15 @@ class ProbeSession:
                 self._machine,
                 f"the probe on {self._machine} did not answer: {self._last_error_line()}",
             ) from error
+
+    async def _until_read_on(self, size: int) -> None:
+        """Wait while the desk is behind, or has had too much; the machine is not silent then."""
+        await self._pace.after(size)
+        if self._may_read is not None and not self._may_read.is_set():
+            self.is_held = True
+            await self._may_read.wait()
+            self.is_held = False
+        self.last_data_at = time.monotonic()
 
     def _frames(self, splitter: Splitter, data: bytes) -> list[Frame]:
         try:

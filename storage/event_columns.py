@@ -17,6 +17,7 @@ from core.events import (
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -44,6 +45,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | ProbeAnswered(machine=machine)
             | ClockMoved(machine=machine)
             | MachineRead(machine=machine)
+            | ProcessesCut(machine=machine)
             | ReadsUnchanged(machine=machine)
         ):
             return (str(machine), None, None, None)

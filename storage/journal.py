@@ -10,6 +10,7 @@ import json
 import math
 import secrets
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -46,6 +47,8 @@ SELECT id FROM finding WHERE id IN (SELECT value FROM json_each(?))
 AND json_extract(body, '$.acknowledged_at') IS NOT NULL
 """
 _UNCHANGED_EVERY_S = 60.0
+_SLICE_S = 0.01
+"""Seconds of work after which the event loop has a turn."""
 _MAX_INTEGER = 2**63 - 1
 _MAX_ROUNDS = 30
 
@@ -69,10 +72,17 @@ class Journal:
         Raises:
             StorageError: They could not be written.
         """
-        kept = [each for each in map(self._filter.changed_part, events) if each is not None]
-        if not kept:
+        rows = list[Sequence[object]]()
+        began = time.monotonic()
+        for event in events:
+            changed = self._filter.changed_part(event)
+            if changed is not None:
+                rows.append(self._row(await self._with_operator(changed)))
+            if time.monotonic() - began > _SLICE_S:
+                await asyncio.sleep(0)
+                began = time.monotonic()
+        if not rows:
             return
-        rows = [self._row(await self._with_operator(event)) for event in kept]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(

@@ -35,6 +35,8 @@ class EventFilter:
 
     def __init__(self) -> None:
         self._last: dict[object, dict[str, object]] = {}
+        self._tasks: dict[ProcessKey, set[TaskKey]] = {}
+        """The tasks of a process that are in `_last`."""
 
     def changed_part(self, event: Event) -> Event | None:
         """Return the part of an event to store, and remember it; None: nothing has changed."""
@@ -81,6 +83,7 @@ class EventFilter:
         rows: list[TaskRow] = []
         for row in event.rows:
             key = TaskKey(event.process, row.task_id)
+            self._tasks.setdefault(event.process, set()).add(key)
             if self._is_new(key, "row", _compared_fields(row)):
                 rows.append(replace(row, raw=b""))
         malformed = event.malformed
@@ -97,9 +100,8 @@ class EventFilter:
 
     def _forget(self, process: ProcessKey) -> None:
         self._last.pop(process, None)
-        for about in [each for each in self._last if isinstance(each, TaskKey)]:
-            if about.process == process:
-                del self._last[about]
+        for task in self._tasks.pop(process, ()):
+            self._last.pop(task, None)
 
 
 def without_rows(samples: LogSamples) -> LogSamples:

@@ -139,6 +139,10 @@ def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
         lines.append(f"  {shown(machine.name)}: {shown(machine.link.reason)}")
         if machine.link.advice:
             lines.append(f"    {shown(machine.link.advice)}")
+    for machine in fleet.machines.values():
+        if machine.left_out.is_any:
+            why = f"it sends more than evalroom keeps; left out: {machine.left_out.words}"
+            lines.append(f"  {shown(machine.name)}: {why}")
     if fleet.processes:
         lines += ["", *table_lines(processes_table(fleet, now), room)]
     return [*lines, "", *table_lines(tasks_table(fleet, now), room)]

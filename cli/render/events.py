@@ -23,6 +23,7 @@ from core.events import (
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -91,6 +92,10 @@ class EventLines:
                 line = f"{_process(process)} is {event.state}"
                 bare = replace(event, at=0.0, waiting_since=None)
                 return [line] if self._is_new(process, bare) else []
+            case ProcessesCut(machine=machine, left_out=left_out):
+                line = f"{machine}: {left_out:,} processes or more are left out: it lists too many"
+                is_new = self._is_new((machine, "left out"), bool(left_out))
+                return [line] if is_new and left_out else []
             case ProcessGone(process=process):
                 self._forget(process)
                 return [f"{_process(process)} ended"]

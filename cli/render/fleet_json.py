@@ -50,6 +50,7 @@ def machine_row(machine: Machine, now: float) -> Json:
         "age_seconds": None if heard_at is None else max(0.0, now - heard_at),
         "probe": plain_json(machine.probe),
         "facts": plain_json(machine.facts),
+        "left_out": plain_json(machine.left_out),
     }
 
 

@@ -8,13 +8,15 @@ strict parsers refuse; they are accepted here.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 import msgspec
 
-from core.ctl.json_slices import split_fields, split_items
+from core.ctl.json_slices import Items, first_items, split_fields, split_items
 from core.errors import AnswerMalformed
+from core.model.limits import MAX_ROW_BYTES
 
 JsonObject = Mapping[str, Any]
 
@@ -28,7 +30,15 @@ MAX_NESTING = 100
 """Levels of lists and objects in a document. Within it, a decoded document can be encoded again."""
 MAX_BRACKETS = 1_000_000
 """Brackets in one document. 75,000 samples, the most that an answer holds, have fewer."""
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+MAX_VALUES = 1_500_000
+"""Values in one document. Each takes memory, and a host could send a document of nothing else."""
+MAX_LENIENT_BYTES = 12 * 1024 * 1024
+"""The largest document that is read although it is not strictly JSON."""
+MAX_FAST_ITEMS = 100_000
+"""A list with more commas than this is cut item by item: all its items would take much memory."""
+_TEXTS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_WINDOW_BYTES = 256 * 1024
+_WHOLE_TEXTS = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -49,9 +59,14 @@ def parse(body: bytes | msgspec.Raw) -> object:
 
 
 def _refuse_nesting(body: bytes) -> None:
-    if body.count(b"[") + body.count(b"{") <= MAX_NESTING:
+    opening = body.count(b"[") + body.count(b"{")
+    if len(body) > MAX_VALUES and body.count(b",") + opening > MAX_VALUES:
+        raise AnswerMalformed(f"an answer with more than {MAX_VALUES:,} values")
+    if opening <= MAX_NESTING:
         return
-    brackets = _TEXTS.sub(b"", body).translate(_AS_SQUARE, _NO_BRACKET)
+    brackets = b"".join(
+        _TEXTS.sub(b"", window).translate(_AS_SQUARE, _NO_BRACKET) for window in _windows(body)
+    )
     if len(brackets) > MAX_BRACKETS:
         raise AnswerMalformed(f"an answer with more than {MAX_BRACKETS // 2:,} lists and objects")
     for _ in range(MAX_NESTING):
@@ -63,7 +78,25 @@ def _refuse_nesting(body: bytes) -> None:
         raise AnswerMalformed(f"an answer nested more than {MAX_NESTING} levels deep")
 
 
+def _windows(body: bytes) -> Iterator[bytes]:
+    """Yield `body` in pieces that cut no text; each takes a short time."""
+    if len(body) <= _WINDOW_BYTES:
+        yield body
+        return
+    at = 0
+    while at < len(body):
+        piece = _WHOLE_TEXTS.match(body, at, at + _WINDOW_BYTES)
+        end = piece.end() if piece is not None else at
+        if end == at:  # a text that is longer than a window
+            text_end = _TEXTS.match(body, at)
+            end = text_end.end() if text_end is not None else len(body)
+        yield body[at:end]
+        at = end
+
+
 def _parse_leniently(body: bytes) -> object:
+    if len(body) > MAX_LENIENT_BYTES:
+        raise AnswerMalformed("an answer that is not JSON")
     try:
         value: object = json.loads(
             body.decode("utf-8", "replace"), strict=False, parse_int=_whole_number
@@ -124,12 +157,58 @@ def raw_rows(body: bytes | msgspec.Raw) -> list[bytes]:
     return cut
 
 
-def raw_fields(body: bytes) -> Mapping[str, bytes]:
-    """Return the JSON of each field of the object in `body`, undecoded.
+def first_rows(body: bytes | msgspec.Raw, limit: int) -> Items:
+    """Return the JSON of the first `limit` items of the list in `body`, undecoded.
+
+    Items larger than `MAX_ROW_BYTES` are only counted.
+
+    Raises:
+        AnswerMalformed: It is not a list.
+    """
+    raw = bytes(body)
+    if raw.count(b",") <= MAX_FAST_ITEMS:
+        try:
+            rows = _RAW_LIST.decode(raw)
+        except _BROKEN:
+            pass
+        else:
+            small = [each for each in rows if len(memoryview(each)) <= MAX_ROW_BYTES]
+            first = tuple(bytes(each) for each in small[:limit])
+            return Items(first, len(small) - len(first), len(rows) - len(small))
+    found = first_items(raw, limit, MAX_ROW_BYTES)
+    if found is None:
+        raise AnswerMalformed("an answer that is not a list")
+    return found
+
+
+def some_raw_fields(body: bytes, names: tuple[str, ...]) -> Mapping[str, bytes]:
+    """Return the JSON of these fields of the object in `body`, undecoded; others are skipped.
 
     Raises:
         AnswerMalformed: It is not an object.
     """
+    try:
+        found = _struct_decoder(names).decode(body)
+    except _BROKEN:
+        return raw_fields(body)
+    fields = {name: bytes(getattr(found, name)) for name in names}
+    return {name: raw for name, raw in fields.items() if raw}
+
+
+@cache
+def _struct_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    fields = [(name, msgspec.Raw, msgspec.Raw(b"")) for name in names]
+    return msgspec.json.Decoder(msgspec.defstruct("Envelope", fields))
+
+
+def raw_fields(body: bytes) -> Mapping[str, bytes]:
+    """Return the JSON of each field of the object in `body`, undecoded.
+
+    Raises:
+        AnswerMalformed: It is not an object, or one of a great many values.
+    """
+    if len(body) > MAX_VALUES and body.count(b",") > MAX_VALUES:
+        raise AnswerMalformed(f"an answer with more than {MAX_VALUES:,} values")
     try:
         return {name: bytes(raw) for name, raw in _RAW_FIELDS.decode(body).items()}
     except _BROKEN:

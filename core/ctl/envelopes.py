@@ -6,33 +6,51 @@ The shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/sam
 
 import json
 from dataclasses import dataclass
+from itertools import islice
 
 from core.ctl.decode import (
     JsonObject,
     as_measure,
     count,
+    first_rows,
     flag,
     inner,
     number,
     objects,
     parse_object,
-    raw_fields,
-    raw_rows,
+    some_raw_fields,
     text,
     texts,
 )
+from core.ctl.json_slices import Items
 from core.errors import AnswerMalformed
+from core.format import plural, size
+from core.model.limits import MAX_PROCESS_TASKS, MAX_ROW_BYTES, MAX_SAMPLES
 from core.model.log_summary import Metric
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import TaskCounts, TaskRow
 
+MAX_SENTENCES = 20
+"""Sentences about rows that could not be read; an answer may hold nothing else."""
+MAX_TEXTS = 100
+"""Latches, models, tool calls and scores of one row."""
+_MAX_SCORE_CHARACTERS = 400
+_ENVELOPE = ("as_of", "counts", "samples", "truncated")
+
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """The whole task list of a process, and one sentence for each row that could not be read."""
+    """The task list of a process.
+
+    Attributes:
+        rows: Its first rows, up to `MAX_PROCESS_TASKS`.
+        malformed: A sentence for each row that could not be read, `MAX_SENTENCES` at most.
+        left_out: How many rows were not read, at least.
+    """
 
     rows: tuple[TaskRow, ...]
     malformed: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +62,8 @@ class SampleRows:
         counts: Samples of the whole task by status; None if an old server does not send them.
         rows: The listed samples.
         truncated: Whether the server's cap left rows out.
-        malformed: A sentence for each row that could not be read.
+        malformed: A sentence for each row that could not be read, `MAX_SENTENCES` at most.
+        left_out: How many rows were not read, at least.
     """
 
     as_of: float
@@ -52,6 +71,7 @@ class SampleRows:
     rows: tuple[Sample, ...]
     truncated: bool
     malformed: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 def task_rows(body: bytes) -> TaskRows:
@@ -61,13 +81,19 @@ def task_rows(body: bytes) -> TaskRows:
         AnswerMalformed: It is not a list.
     """
     rows: list[TaskRow] = []
-    malformed: list[str] = []
-    for raw in raw_rows(body):
+    found = first_rows(body, MAX_PROCESS_TASKS)
+    malformed = _too_large(found)
+    for raw in found.items:
         try:
             rows.append(task_row(raw))
         except AnswerMalformed as error:
             malformed.append(error.message)
-    return TaskRows(tuple(rows), tuple(malformed))
+    return TaskRows(tuple(rows), tuple(malformed[:MAX_SENTENCES]), found.left_out)
+
+
+def _too_large(found: Items) -> list[str]:
+    count, limit = found.too_large, size(MAX_ROW_BYTES)
+    return [f"{plural(count, 'row')} of more than {limit}, or broken"] if count else []
 
 
 def task_row(raw: bytes) -> TaskRow:
@@ -114,7 +140,7 @@ def task_row(raw: bytes) -> TaskRow:
         keep_alive=flag(row, "keep_alive"),
         process_paused=flag(row, "process_paused"),
         process_paused_now=flag(row, "process_paused_now"),
-        paused_models=texts(row, "paused_models"),
+        paused_models=texts(row, "paused_models")[:MAX_TEXTS],
         api_version=count(row, "api_version"),
         raw=raw,
     )
@@ -122,7 +148,7 @@ def task_row(raw: bytes) -> TaskRow:
 
 def _latches(row: JsonObject, name: str) -> tuple[str, ...]:
     # Before 0.3.252, `paused` was a boolean: the task's own latch.
-    return ("task",) if row.get(name) is True else texts(row, name)
+    return ("task",) if row.get(name) is True else texts(row, name)[:MAX_TEXTS]
 
 
 def sample_rows(body: bytes) -> SampleRows:
@@ -131,13 +157,14 @@ def sample_rows(body: bytes) -> SampleRows:
     Raises:
         AnswerMalformed: It is not an object with `samples`.
     """
-    fields = raw_fields(body)
+    fields = some_raw_fields(body, _ENVELOPE)
     listed = fields.get("samples")
     if listed is None:
         raise AnswerMalformed("a samples answer without samples")
     rows: list[Sample] = []
-    malformed: list[str] = []
-    for raw in raw_rows(listed):
+    found = first_rows(listed, MAX_SAMPLES)
+    malformed = _too_large(found)
+    for raw in found.items:
         try:
             rows.append(sample_row(raw))
         except AnswerMalformed as error:
@@ -147,7 +174,7 @@ def sample_rows(body: bytes) -> SampleRows:
         % b",".join(
             b'"%s":%s' % (name.encode(), fields[name])
             for name in ("as_of", "counts", "truncated")
-            if name in fields
+            if name in fields and len(fields[name]) <= MAX_ROW_BYTES
         )
     )
     counts = head.get("counts")
@@ -155,8 +182,9 @@ def sample_rows(body: bytes) -> SampleRows:
         as_of=number(head, "as_of") or 0.0,
         counts=_counts(inner(head, "counts")) if isinstance(counts, dict) else None,
         rows=tuple(rows),
-        truncated=bool(flag(head, "truncated")),
-        malformed=tuple(malformed),
+        truncated=bool(flag(head, "truncated")) or bool(found.left_out),
+        malformed=tuple(malformed[:MAX_SENTENCES]),
+        left_out=found.left_out,
     )
 
 
@@ -200,13 +228,28 @@ def sample_row(raw: bytes) -> Sample:
         last_activity_at=number(row, "last_activity_at"),
         activity=_activity(inner(row, "activity")),
         events=count(row, "events"),
-        scores=inner(row, "scores") if isinstance(scores, dict) else None,
+        scores=_scores(inner(row, "scores")) if isinstance(scores, dict) else None,
         retries=count(row, "retries"),
         limit=text(row, "limit"),
         interrupt=text(row, "interrupt"),
         has_error=row.get("error") is not None or status == "error",
         raw=_without_content(row, raw),
     )
+
+
+def _scores(row: JsonObject) -> JsonObject:
+    """Return the first scores; a value that is not a plain one is kept as a short text."""
+    return {name: _small(value) for name, value in islice(row.items(), MAX_TEXTS)}
+
+
+def _small(value: object) -> object:
+    """Return a value as it is, or as a short text; a large object is empty."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= _MAX_SCORE_CHARACTERS:
+        return value
+    return {} if isinstance(value, dict) else f"{text[:_MAX_SCORE_CHARACTERS]}…"
 
 
 _CONTENT = ("error", "limit_reason")
@@ -237,7 +280,7 @@ def _activity(row: JsonObject) -> Activity | None:
                 started_at=number(call, "started_at"),
                 cancel_requested=bool(flag(call, "cancel_requested")),
             )
-            for call in objects(row, "calls")
+            for call in objects(row, "calls")[:MAX_TEXTS]
         ),
         tokens=count(row, "tokens"),
     )

@@ -1,7 +1,6 @@
 """The desk: the one loop that takes events in, folds them, publishes, stores and steers."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -9,6 +8,7 @@ from core.config.model import WatchConfig
 from core.desk.acknowledgements import follow_acknowledgements
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
+from core.desk.intake import Intake
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
@@ -45,10 +45,6 @@ from core.watch.observer import Observer
 
 TICK_INTERVAL_S = 60.0
 """Seconds between two `TimePassed` events, which drop old processes and refresh poll lists."""
-_MAX_FOLD_SLICE_S = 0.01
-"""Seconds of folding after which the loop lets other tasks run."""
-_LARGE_FRAME_BYTES = 256 * 1024
-"""A frame that is larger is decoded in a thread."""
 _AGE_EVENTS = (LinkHeard, ReadsUnchanged, MachineRead, TimePassed)
 """Events that mostly change ages: publishing them is not urgent."""
 
@@ -100,13 +96,18 @@ class Desk(MachineRequests):
         """Holds the fleet; calls the screens when it changed."""
         self._folded = Signal[Event]()
         """Every event, once it is folded in."""
-        self._inbox: deque[tuple[MachineName, Received, float] | Event] = deque()
-        """Input that the loop has not processed yet: (machine, received, when), or an event."""
-        self._woken = asyncio.Event()
-        """Set: the loop has something to do."""
+        self._intake = Intake(
+            self._connections,
+            decode=self._decode,
+            decoded=self._note_decoded,
+            apply=self._take,
+        )
+        """Input that the loop has not processed yet."""
         self._cycle_ended = asyncio.Event()
         """Set at the end of the loop's present cycle, then replaced by a new one."""
-        self._steering = Steering(self._connections, self._observers, wake=self._woken.set)
+        self._steering = Steering(
+            self._connections, self._observers, wake=self._intake.wake, spent=self._intake.spent
+        )
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
         """Machines whose processes were listed, for `first_poll`."""
@@ -161,8 +162,7 @@ class Desk(MachineRequests):
 
     def post(self, event: Event) -> None:
         """Take an event in, as if a machine had sent it."""
-        self._inbox.append(event)
-        self._woken.set()
+        self._intake.post(event)
 
     def subscribe(self, show: Show) -> Callable[[], None]:
         """Call `show` with each update of the fleet, at most ten times a second.
@@ -238,15 +238,14 @@ class Desk(MachineRequests):
                     tasks.create_task(acknowledgements, name="acknowledgements")
                 await self._loop()
         finally:
+            self._intake.close()
             if self._writer is not None:
                 await self._writer.flush()
 
     async def _loop(self) -> None:
         while True:
-            await self._woken.wait()
-            self._woken.clear()
-            await self._drain()
-            self._steering.steer(self.fleet, self._clock.now())
+            await self._intake.turn()
+            self._steering.steer(self.fleet, self._clock.now(), passing=self._intake.is_passed)
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 
@@ -268,39 +267,24 @@ class Desk(MachineRequests):
         return True
 
     def _receive(self, machine: MachineName, received: Received) -> None:
-        self._inbox.append((machine, received, self._clock.now()))
-        self._woken.set()
+        self._intake.receive(machine, received, self._clock.now())
 
-    async def _drain(self) -> None:
-        """Process the whole inbox; other asyncio tasks may run in between."""
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        while self._inbox:
-            item = self._inbox.popleft()
-            if isinstance(item, tuple):
-                for event in await self._decode(*item):
-                    before = self.fleet
-                    self._apply(event)
-                    if changes_polls(before, self.fleet, event):
-                        self._steering.note_state_change(item[0])
-            else:
-                self._apply(item)
-            if loop.time() - started > _MAX_FOLD_SLICE_S:
-                await asyncio.sleep(0)
-                started = loop.time()
+    def _decode(self, name: MachineName, received: Received, at: float) -> tuple[Event, ...]:
+        return self._observers[name].events_of(received, at)
 
-    async def _decode(self, name: MachineName, received: Received, at: float) -> tuple[Event, ...]:
-        observer = self._observers[name]
-        if isinstance(received, Frame) and len(received.body) > _LARGE_FRAME_BYTES:
-            events = await asyncio.to_thread(observer.events_of, received, at)
-        else:
-            events = observer.events_of(received, at)
+    def _note_decoded(self, name: MachineName, received: Received) -> None:
         self._steering.outdate(name)
         if isinstance(received, Frame) and received.kind in {"hello", "processes"}:
             self._steering.steer_at_once(name)
             if received.kind == "processes":
                 self._listed.add(name)
-        return events
+
+    def _take(self, name: MachineName | None, event: Event) -> None:
+        """Take an event of a machine into the fleet; None: it was posted."""
+        before = self.fleet
+        self._apply(event)
+        if name is not None and changes_polls(before, self.fleet, event):
+            self._steering.note_state_change(name)
 
     def _apply(self, event: Event) -> None:
         """Fold an event in, publish and store the result, and pass the event to all listeners."""

@@ -1,18 +1,20 @@
 """Writes events and progress to the store in batches, beside the desk's loop."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from core.errors import StorageError
 from core.events import Event, SamplesSeen, TasksSeen
 from core.fleet import Fleet
-from core.ids import TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import EventStore
 
 MAX_QUEUED = 20_000
-"""Events that may wait to be written; more are dropped, and their number is reported."""
+"""Events of a machine that may wait to be written, a list of tasks as one for each task. More are
+dropped, and their number is reported."""
 POINT_INTERVAL_S = 5.0
 """Minimum seconds between two stored points of one task's progress."""
 _WRITE_INTERVAL_S = 0.25
@@ -32,6 +34,8 @@ class EventWriter:
         self._store = store
         self._report = report
         self._events: list[Event] = []
+        self._queued: Counter[MachineName | None] = Counter()
+        """How much of `_events` is about each machine."""
         self._points: list[tuple[TaskKey, ProgressPoint]] = []
         self._last_points: dict[TaskKey, ProgressPoint] = {}
         self._findings: dict[str, Finding] = {}
@@ -43,10 +47,12 @@ class EventWriter:
 
     def take(self, event: Event, fleet: Fleet) -> None:
         """Queue an event, and the progress of the tasks that it is about; returns at once."""
-        if len(self._events) >= MAX_QUEUED:
+        machine = _machine_of(event)
+        if self._queued[machine] >= MAX_QUEUED:
             self._dropped += 1
         elif not isinstance(event, SamplesSeen):
             self._events.append(event)
+            self._queued[machine] += 1 + (len(event.rows) if isinstance(event, TasksSeen) else 0)
         if isinstance(event, TasksSeen):
             process = fleet.processes.get(event.process)
             for key in process.tasks if process is not None else ():
@@ -105,6 +111,7 @@ class EventWriter:
 
     async def _write(self) -> None:
         events, self._events = self._events, []
+        self._queued.clear()
         points, self._points = self._points, []
         findings, self._findings = self._findings, {}
         try:
@@ -128,3 +135,13 @@ class EventWriter:
         self._last_points = {
             key: point for key, point in self._last_points.items() if key in fleet.tasks
         }
+
+
+def _machine_of(event: Event) -> MachineName | None:
+    """Return the machine that an event is about; None: it is about an order or a run."""
+    about = (
+        getattr(event, "machine", None)
+        or getattr(event, "process", None)
+        or getattr(event, "task", None)
+    )
+    return about.machine if isinstance(about, ProcessKey | TaskKey) else about

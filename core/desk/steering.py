@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.ports import MachineConnection
-from core.watch.observer import Observer
+from core.watch.observer import MAX_STEER_FRAMES, Observer
 
 STEER_INTERVAL_S = 0.5
 """Minimum seconds between updates of a probe's poll list after a state change."""
@@ -24,6 +24,7 @@ class Steering:
         connections: Send the frames that update a probe's poll list.
         observers: Make those frames.
         wake: Wakes the desk's loop.
+        spent: Is told how many seconds the frames for a machine took.
     """
 
     def __init__(
@@ -32,10 +33,12 @@ class Steering:
         observers: Mapping[MachineName, Observer],
         *,
         wake: Callable[[], None],
+        spent: Callable[[MachineName, float], None] = lambda _machine, _seconds: None,
     ) -> None:
         self._connections = connections
         self._observers = observers
         self._wake = wake
+        self._spent = spent
         self._focus: TaskKey | None = None
         """The task that is polled more often than the others."""
         self._outdated: set[MachineName] = set()
@@ -74,23 +77,34 @@ class Steering:
         """Send a machine's next update without waiting for its interval."""
         self._steered_at.pop(machine, None)
 
-    def steer(self, fleet: Fleet, at: float) -> None:
+    def steer(
+        self, fleet: Fleet, at: float, *, passing: Callable[[MachineName], bool] = lambda _: False
+    ) -> None:
         """Update the poll lists that are due, and set the alarm for the next one.
 
         Args:
             fleet: All that is known now.
             at: Unix seconds at the desk.
+            passing: Whether a machine's observer is in use now, so that this machine comes later.
         """
         loop = asyncio.get_running_loop()
         for machine in tuple(self._due(loop.time())):
-            self._outdated.discard(machine)
-            self._state_changed.discard(machine)
-            self._steered_at[machine] = loop.time()
-            for frame in self._observers[machine].frames(fleet, self._focus, at):
+            if passing(machine):
+                continue
+            began = loop.time()
+            frames = self._observers[machine].frames(fleet, self._focus, at)
+            for frame in frames:
                 self._connections[machine].send(frame)
+            if len(frames) < MAX_STEER_FRAMES:
+                self._outdated.discard(machine)
+                self._state_changed.discard(machine)
+            self._steered_at[machine] = loop.time()
+            self._spent(machine, loop.time() - began)
         if self._alarm is not None:
             self._alarm.cancel()
-        waits = [self._due_in(machine, loop.time()) for machine in self._outdated]
+        waits = [
+            self._due_in(machine, loop.time()) for machine in self._outdated if not passing(machine)
+        ]
         self._alarm = loop.call_later(min(waits), self._wake) if waits else None
 
     def _due(self, now: float) -> Iterator[MachineName]:

@@ -6,9 +6,11 @@ from types import MappingProxyType
 from core.events import DeadEvalFound, ProcessGone
 from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_item, with_items
+from core.fold.limits import room_for_tasks, task_units, with_room_for_process
 from core.fold.processes import over_at
 from core.fold.tasks import settled
 from core.ids import ProcessKey, TaskKey
+from core.model.limits import MAX_PROCESS_TASKS
 from core.model.process import Process, ProcessState
 from core.model.task import Task, TaskRow, TaskState
 
@@ -80,12 +82,18 @@ def find_dead(fleet: Fleet, event: DeadEvalFound) -> Fleet:
     unknown = [log for log in event.logs if not listed & _names_of(log)]
     if not unknown:
         return fleet
+    with_room = fleet if known is not None else with_room_for_process(fleet, event.process)
+    if with_room is None:
+        return fleet
+    fleet = with_room
     process = known if known is not None else _dead_process(event, offset)
-    tasks = [_dead_task(process.key, log, event) for log in unknown]
+    room = min(room_for_tasks(fleet, machine), MAX_PROCESS_TASKS - len(process.tasks))
+    tasks = [_dead_task(process.key, log, event) for log in unknown[: max(0, room)]]
     keys = dict.fromkeys((*process.tasks, *(task.key for task in tasks)))
     every = thawed(fleet.tasks)
     every.update({task.key: task for task in tasks})
-    process = with_fields(process, tasks=tuple(keys))
+    units = process.task_units + task_units(task.row for task in tasks)
+    process = with_fields(process, tasks=tuple(keys), task_units=units)
     return with_fields(
         fleet,
         processes=with_item(fleet.processes, process.key, process),

@@ -23,6 +23,7 @@ from core.events import (
     OrderEnded,
     OrderGiven,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -36,12 +37,13 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
+from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
+from core.fold.limits import with_left_out, with_room_for_process, with_samples
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     dismiss,
-    forget,
     is_watched_inside,
     see_process,
     see_tasks,
@@ -87,12 +89,12 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
                 return fleet
             facts = with_known_holders(fleet, event.machine, event.facts)
             machine = with_fields(machine, facts=facts, facts_at=event.at)
-            return with_sandboxed_samples(_with_machine(fleet, at, machine), event.machine)
+            read = with_sandboxed_samples(_with_machine(fleet, at, machine), event.machine)
+            return with_left_out(read, event.machine, facts=event.facts.left_out)
         case ProcessSeen():
-            if is_watched_inside(fleet, event.process.machine, event.container):
-                return fleet
-            seen = see_process(fleet.processes.get(event.process), event)
-            return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
+            return _with_seen_process(fleet, at, event)
+        case ProcessesCut(machine=name, left_out=left_out):
+            return with_left_out(fleet, name, processes=left_out)
         case ProcessGone():
             return end_process(fleet, event)
         case DeadEvalFound():
@@ -102,7 +104,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case SamplesSeen():
             task = fleet.tasks.get(event.task)
             mine = task is not None and task.row.eval_id == event.eval_id
-            return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
+            return with_samples(fleet, task, see_samples(task, event)) if task and mine else fleet
         case ReadsUnchanged():
             return _refresh_ages(fleet, event)
         case ReadFailed():
@@ -116,10 +118,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            offset = fleet.clock_offset(event.task.machine)
-            header = task and with_header(task, event, gone=gone, offset=offset)
-            read = _with_task(fleet, at, header)
-            return with_logged_end(read, event.task.process)
+            return fleet if task is None else _with_log(fleet, task, event, gone=gone)
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -146,6 +145,22 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return change_run(fleet, event)
         case _:
             assert_never(event)
+
+
+def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
+    if is_watched_inside(fleet, event.process.machine, event.container):
+        return fleet
+    with_room = with_room_for_process(fleet, event.process)
+    if with_room is None:
+        return fleet
+    seen = see_process(with_room.processes.get(event.process), event)
+    return _with_process(with_room, at, _as_its_rows_say(with_room, seen, event.at))
+
+
+def _with_log(fleet: Fleet, task: Task, event: LogRead, *, gone: bool) -> Fleet:
+    offset = fleet.clock_offset(event.task.machine)
+    read = with_header(task, event, gone=gone, offset=offset)
+    return with_logged_end(with_samples(fleet, task, read), event.task.process)
 
 
 def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:

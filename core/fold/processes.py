@@ -1,14 +1,21 @@
 """Changes of processes and of their task lists."""
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from core.events import ProcessSeen, TasksSeen
 from core.fleet import Fleet
+from core.fold.forgetting import forget
 from core.fold.immutable import thawed, with_fields, with_item, without
+from core.fold.limits import (
+    oldest_unlisted,
+    task_units,
+    with_room_for_tasks,
+    with_tasks_left_out,
+)
 from core.fold.tasks import see_row, settled
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.limits import MAX_PROCESS_TASKS
 from core.model.process import ContainerPlace, Process, ProcessState
 from core.model.task import TaskRow
 
@@ -123,10 +130,12 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
     if process is None:
         return fleet
     gone = process.is_gone
+    fleet, rows = with_room_for_tasks(fleet, event)
+    left_out = event.left_out + len(event.rows) - len(rows)
     tasks = thawed(fleet.tasks)
     listed = dict.fromkeys(process.tasks)
     seen = set[TaskKey]()
-    for row in event.rows:
+    for row in rows:
         key = TaskKey(event.process, row.task_id)
         ended = gone or row.is_completed
         task = see_row(tasks.get(key), key, row, event)
@@ -140,16 +149,24 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
             tasks[key] = settled(tasks[key], gone=gone, at=event.at, ended=True)
         else:
             del tasks[key], listed[key]
+    for key in oldest_unlisted(listed, seen, len(listed) - MAX_PROCESS_TASKS):
+        del tasks[key], listed[key]
+    before, troubles = process.tasks_left_out, list(event.malformed[:3])
+    if left_out:
+        troubles.append(f"{left_out:,} more tasks are not shown")
     process = with_fields(
-        with_rows(process, event.rows, event.at, fleet.clock_offset(event.process.machine)),
+        with_rows(process, rows, event.at, fleet.clock_offset(event.process.machine)),
         tasks=tuple(listed),
-        trouble="; ".join(event.malformed[:3]) or None,
+        trouble="; ".join(troubles) or None,
+        task_units=task_units(tasks[key].row for key in listed),
+        tasks_left_out=left_out,
     )
-    return with_fields(
+    changed = with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, process),
         tasks=MappingProxyType(tasks),
     )
+    return changed if left_out == before else with_tasks_left_out(changed, event.process.machine)
 
 
 def dismiss(fleet: Fleet, key: ProcessKey) -> Fleet:
@@ -159,22 +176,3 @@ def dismiss(fleet: Fleet, key: ProcessKey) -> Fleet:
         return fleet
     left = forget(fleet, {key})
     return with_fields(left, dismissed=left.dismissed | {process})
-
-
-def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:
-    """Return the fleet without these processes and their tasks. A live one is never forgotten."""
-    gone = {
-        key for key in keys if (process := fleet.processes.get(key)) is not None and process.is_gone
-    }
-    if not gone:
-        return fleet
-    return with_fields(
-        fleet,
-        processes=without(fleet.processes, gone),
-        tasks=without(fleet.tasks, list(_tasks_of(fleet, gone))),
-    )
-
-
-def _tasks_of(fleet: Fleet, keys: Iterable[ProcessKey]) -> Iterable[TaskKey]:
-    for key in keys:
-        yield from fleet.processes[key].tasks

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from core.events import SamplesSeen
 from core.fold.immutable import with_fields
+from core.model.limits import ROW_UNIT_BYTES, units
 from core.model.log_summary import LogSamples
 from core.model.sample import Sample, SampleCounts, SampleId, SampleStatus
 from core.model.task import Task
@@ -14,6 +15,8 @@ MAX_FINISHED = 200
 """Newest finished rows that are kept for a task; the rest are counts."""
 MAX_ERRORED = 1_000
 """Newest errored rows that are kept for a task."""
+MAX_RUNNING = 2_000
+"""Running rows that are kept for a task; an answer lists 500."""
 MAX_WAITING = 200
 """Pending and queued rows that are kept for a task."""
 
@@ -45,6 +48,9 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
             merged[key] = row
     if len(merged) > MAX_FINISHED:
         merged = trimmed(merged.values())
+    size = task.sample_units
+    if merged.keys() != known.keys() or any(len(row.raw) > ROW_UNIT_BYTES for row in event.rows):
+        size = sum(units(row.raw) for row in merged.values())
     return with_fields(
         task,
         counts=event.counts,
@@ -52,6 +58,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         samples_as_of=event.as_of,
         samples_heard_at=event.at,
         samples_cut=max(0, event.counts.total - len(merged)),
+        sample_units=size,
         trouble="; ".join(event.malformed[:3]) or None,
     )
 
@@ -59,6 +66,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
 def with_logged_samples(task: Task, logged: LogSamples, at: float) -> Task:
     """Return the task with the samples of its log, in place of those of the last poll."""
     counts = logged.counts
+    rows = logged.rows[: MAX_ERRORED + MAX_FINISHED]
     return with_fields(
         task,
         logged=replace(logged, rows=()),
@@ -68,10 +76,11 @@ def with_logged_samples(task: Task, logged: LogSamples, at: float) -> Task:
             cancelled=counts.cancelled,
             abandoned=counts.abandoned,
         ),
-        samples=MappingProxyType({(row.sample_id, row.epoch): row for row in logged.rows}),
+        samples=MappingProxyType({(row.sample_id, row.epoch): row for row in rows}),
+        sample_units=sum(units(row.raw) for row in rows),
         samples_as_of=task.as_of if task.samples_as_of is None else task.samples_as_of,
         samples_heard_at=at,
-        samples_cut=logged.cut,
+        samples_cut=logged.cut + len(logged.rows) - len(rows),
         trouble=None,
     )
 
@@ -90,7 +99,7 @@ def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
         else:
             running.append(row)
     kept = [
-        *running,
+        *running[:MAX_RUNNING],
         *waiting[:MAX_WAITING],
         *_newest(errored, MAX_ERRORED),
         *_newest(finished, MAX_FINISHED),

@@ -1,13 +1,16 @@
 """The list of findings of a fleet: bounded, newest first; an open finding keeps its id."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
+from core.ids import MachineName
 from core.model.finding import Finding
 
 MAX_FINDINGS = 500
-"""Maximum findings in the fleet; the oldest closed ones are dropped first."""
+"""Maximum findings in the fleet. Those of the machine with the most of them are dropped first, the
+oldest closed ones before the others."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
@@ -21,12 +24,26 @@ def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
 
 
 def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
-    over = len(findings) - MAX_FINDINGS
-    if over <= 0:
+    if len(findings) <= MAX_FINDINGS:
         return tuple(findings)
-    closed = [each.id for each in reversed(findings) if each.closed_at is not None]
-    dropped = set(closed[:over])
-    return tuple(each for each in findings if each.id not in dropped)[:MAX_FINDINGS]
+    share = [each for each in findings if each.machine == _loudest(findings)]
+    # The oldest closed ones go first; then open ones, so that no machine hides those of others.
+    for going in (
+        [each for each in reversed(share) if each.closed_at is not None],
+        [each for each in reversed(share) if not each.is_kept],
+        list(reversed(share)),
+    ):
+        over = len(findings) - MAX_FINDINGS
+        if over <= 0:
+            break
+        dropped = {each.id for each in going[:over]}
+        findings = [each for each in findings if each.id not in dropped]
+    return tuple(findings[:MAX_FINDINGS])
+
+
+def _loudest(findings: list[Finding]) -> MachineName | None:
+    """Return the machine that most of the findings are about."""
+    return Counter(each.machine for each in findings).most_common(1)[0][0]
 
 
 def open_finding(fleet: Fleet, prefix: str) -> Finding | None:

@@ -12,6 +12,7 @@ from core.events import (
     MachineRead,
     OperationsSeen,
     OrderEnded,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     RunChanged,
@@ -22,6 +23,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.judge.docker_findings import judge_docker
 from core.judge.finding_list import acknowledged, closed
+from core.judge.limit_findings import judge_limits
 from core.judge.link_findings import judge_link
 from core.judge.operation_findings import judge_operations
 from core.judge.order_findings import judge_interrupted, judge_order
@@ -53,6 +55,8 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
         case ProcessSeen():
             yield from judge_process(before, after, event.process, event.at)
             yield from judge_interrupted(after, event.process, event.at)
+        case ProcessesCut():
+            yield from judge_limits(before, after, event.machine, event.at)
         case ProcessGone():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
@@ -61,12 +65,15 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
         case TasksSeen():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
+            yield from judge_limits(before, after, event.process.machine, event.at)
         case LogRead() | LogUnreadable():
             yield from judge_task(before, after, event.task, event.at)
             yield from judge_interrupted(after, event.task.process, event.at)
         case SamplesSeen():
             yield from judge_task(before, after, event.task, event.at)
+            yield from judge_limits(before, after, event.task.machine, event.at)
         case MachineRead():
+            yield from judge_limits(before, after, event.machine, event.at)
             yield from judge_docker(before, after, event.machine, event.at)
         case OperationsSeen():
             yield from judge_operations(after, event.process, event.at)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from core.ids import MachineName
+from core.model.limits import LeftOut
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -262,6 +263,8 @@ class MachineFacts:
         gpu_error: Why it could not be read; or what it warned of, while its state is ok.
         docker: Docker on the machine.
         inspect: The Inspect of the configured Python.
+        left_out: How many GPUs, containers, disks and processes on GPUs were left out, because
+            they are too many.
     """
 
     at: float
@@ -278,6 +281,7 @@ class MachineFacts:
     gpu_error: str | None = None
     docker: Docker = Docker()
     inspect: InspectFound = InspectFound()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +324,8 @@ class Machine:
         probe: The probe on it; None until one answered.
         facts: The newest reading of the host; None until one came.
         facts_at: When `facts` came, Unix seconds at the desk.
+        left_out: How much of what it sent is not kept, because it is too much.
+        sample_units: How many rows its samples count as (`core.model.limits.units`), at most.
     """
 
     name: MachineName
@@ -332,6 +338,8 @@ class Machine:
     probe: ProbeFound | None = None
     facts: MachineFacts | None = None
     facts_at: float | None = None
+    left_out: LeftOut = LeftOut()
+    sample_units: int = 0
 
     @property
     def is_reached(self) -> bool:

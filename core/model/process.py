@@ -90,6 +90,8 @@ class Process:
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
         operations: What its samples and it have done for some seconds, by its trace file; None:
             not known.
+        task_units: How many rows its tasks count as (`core.model.limits.units`).
+        tasks_left_out: How many of its tasks are not kept, because they are too many.
     """
 
     key: ProcessKey
@@ -120,6 +122,8 @@ class Process:
     is_cut_off: bool = False
     is_stopped: bool = False
     operations: tuple[Operation, ...] | None = None
+    task_units: int = 0
+    tasks_left_out: int = 0
 
     @property
     def is_gone(self) -> bool:

@@ -150,6 +150,7 @@ class Task:
         samples_heard_at: When that answer came, Unix seconds at the desk; None until one came.
         samples_cut: Number of rows that are not listed: finished ones beyond the cap, or cut by
             the server.
+        sample_units: How many rows its samples count as (`core.model.limits.units`).
         trail: Recent progress points, oldest first, bounded.
         header: The header of its log; None until it was read.
         logged: The counts and errors of its log's samples; their rows are in `samples`. None until
@@ -174,6 +175,7 @@ class Task:
     samples_as_of: float | None = None
     samples_heard_at: float | None = None
     samples_cut: int = 0
+    sample_units: int = 0
     trail: tuple[ProgressPoint, ...] = ()
     header: LogHeader | None = None
     logged: LogSamples | None = None

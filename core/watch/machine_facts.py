@@ -1,11 +1,17 @@
 """Decodes the facts of a machine and the hello of its probe."""
 
+from dataclasses import replace
+
 import msgspec
 
 from core.ctl.decode import JsonObject, count, number, parse_object, text
 from core.errors import AnswerMalformed
 from core.model.machine import MachineFacts, ProbeFound
 
+MAX_FACTS_BYTES = 4 * 1024 * 1024
+MAX_FACT_OBJECTS = 20_000
+"""Objects in the facts of a machine: GPUs, containers, processes on GPUs, disks."""
+MAX_GPUS, MAX_GPU_PROCESSES, MAX_CONTAINERS, MAX_DISKS, MAX_LOADS = 256, 200, 2_000, 100, 3
 _FACTS = msgspec.json.Decoder(MachineFacts, strict=False)
 
 
@@ -15,11 +21,38 @@ def read_facts(body: bytes) -> MachineFacts:
     Raises:
         AnswerMalformed: The body is not such a document.
     """
+    if len(body) > MAX_FACTS_BYTES or body.count(b"{") > MAX_FACT_OBJECTS:
+        raise AnswerMalformed("the machine's facts are too large to read")
     try:
-        return _FACTS.decode(body)
+        return _bounded(_FACTS.decode(body))
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
         parse_object(body)
         raise AnswerMalformed(f"the machine's facts can't be read: {str(error)[:120]}") from error
+
+
+def _bounded(facts: MachineFacts) -> MachineFacts:
+    """Return the facts with lists that no honest host exceeds, and the number of what was cut."""
+    gpus, containers = facts.gpus[:MAX_GPUS], facts.docker.containers[:MAX_CONTAINERS]
+    disks = facts.disks[:MAX_DISKS]
+    pids = sum(max(0, len(gpu.pids) - MAX_GPU_PROCESSES) for gpu in gpus)
+    if pids:
+        gpus = tuple(replace(gpu, pids=gpu.pids[:MAX_GPU_PROCESSES]) for gpu in gpus)
+    left_out = (
+        len(facts.gpus) - len(gpus)
+        + len(facts.docker.containers) - len(containers)
+        + len(facts.disks) - len(disks)
+        + pids
+    )  # fmt: skip
+    if not left_out and len(facts.load) <= MAX_LOADS:
+        return replace(facts, left_out=0) if facts.left_out else facts
+    return replace(
+        facts,
+        gpus=gpus,
+        disks=disks,
+        docker=replace(facts.docker, containers=containers),
+        load=facts.load[:MAX_LOADS],
+        left_out=left_out,
+    )
 
 
 def read_hello(head: JsonObject, at: float) -> ProbeFound:

@@ -22,6 +22,7 @@ from core.events import (
     MachineRead,
     OperationsSeen,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -31,6 +32,7 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
+from core.fold.samples import trimmed
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
@@ -38,18 +40,19 @@ from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Received
 from core.text import shown
+from core.watch.full_reads import FullReads
 from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.operations import operations
-from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
+from core.watch.polls import Poll, polls_for
 from core.watch.process_list import ProcessReport, process_key, process_reports
 
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
-RELOAD_INTERVAL_S = 15.0
-"""Minimum seconds between two full reads of a task's samples because its counts disagree."""
-FOCUSED_RELOAD_INTERVAL_S = 5.0
-"""The same for the focused task."""
+MAX_EVENT_ROWS = 5_000
+"""From an answer with more sample rows, only those that the fleet keeps become an event."""
+MAX_STEER_FRAMES = 400
+"""Changes of polls that are sent at once; the others follow."""
 _OK = 200
 _CHANNEL_ERRORS = frozenset({"refused", "no socket", "reset"})
 """Errors of the whole control server: the state of the process shows them."""
@@ -85,12 +88,9 @@ class Observer:
         """Reports whose event was made and whose state does not change with time."""
         self._refused_since: dict[ProcessKey, float] = {}
         """When a control server was first missing, Unix seconds on the host's clock."""
-        self._reloads: dict[TaskKey, int] = {}
-        """How many times each task's samples had to be read in full again."""
-        self._full_read_at: dict[TaskKey, float] = {}
-        """When each task's samples were last read in full, Unix seconds at the desk."""
-        self._truncated: set[TaskKey] = set()
-        """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._full_reads = FullReads()
+        self._left_out = 0
+        """How many processes the last list had beyond the limit."""
         self._found: dict[ProcessKey, tuple[str, ...]] = {}
         """The logs of the evals that died unseen, as far as events were made of them."""
         self._clock = HostClock()
@@ -129,7 +129,7 @@ class Observer:
             focus: The task that the operator looks at; None: no task.
             at: Unix seconds at the desk.
         """
-        self._reload_where_wrong(fleet, focus, at)
+        self._full_reads.decide(fleet, focus, at)
         wanted = {
             (poll.process, poll.name): poll
             for poll in polls_for(
@@ -138,17 +138,21 @@ class Observer:
                 focus=focus,
                 now=at,
                 config=self._config,
-                reloads=self._reloads,
+                reloads=self._full_reads.times,
             )
         }
         frames: list[Frame] = []
         for key in [key for key in self._polls if key not in wanted]:
+            if len(frames) >= MAX_STEER_FRAMES:
+                return tuple(frames)
             self._drop(key)
             frames.append(Frame("unwatch", {**_place(key[0]), "name": key[1]}))
         for key, poll in wanted.items():
             former = self._polls.get(key)
             if former is not None and (former.path, former.every) == (poll.path, poll.every):
                 continue
+            if len(frames) >= MAX_STEER_FRAMES:
+                break
             self._polls[key] = poll
             frames.append(
                 Frame(
@@ -220,9 +224,14 @@ class Observer:
 
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
+        reported = process_reports(self._machine, frame.body, at=at)
+        left_out = reported.left_out + max(0, count(frame.head, "left_out") or 0)
+        if left_out != self._left_out:
+            self._left_out = left_out
+            yield ProcessesCut(at=at, machine=self._machine, left_out=left_out)
         listed: dict[ProcessKey, ProcessReport] = {}
         dead: list[DeadEvalFound] = []
-        for one in process_reports(self._machine, frame.body, at=at):
+        for one in reported.reports:
             if isinstance(one, ProcessReport):
                 listed[one.event.process] = one
             elif one.last_written_at >= clock - self._config.keep_gone:
@@ -290,7 +299,12 @@ class Observer:
         if poll.task is None:
             found = task_rows(body)
             return TasksSeen(
-                at=at, process=poll.process, as_of=clock, rows=found.rows, malformed=found.malformed
+                at=at,
+                process=poll.process,
+                as_of=clock,
+                rows=found.rows,
+                malformed=found.malformed,
+                left_out=found.left_out,
             )
         if poll.kind == "score":
             metrics = score_metrics(body)
@@ -302,11 +316,13 @@ class Observer:
         self, poll: Poll, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
     ) -> SamplesSeen:
         found = sample_rows(body)
+        if len(found.rows) > MAX_EVENT_ROWS:
+            kept = tuple(trimmed(found.rows).values())
+            found = replace(found, rows=kept, truncated=True)
         if whole:
-            self._full_read_at[task] = at
-            self._truncated.discard(task)
+            self._full_reads.note_full(task, at)
         elif found.truncated and poll.kind == "samples":
-            self._truncated.add(task)  # the next delta does not list the missing samples
+            self._full_reads.note_truncated(task)
         statuses = [SampleStatus(row.status) for row in found.rows if row.status in _STATUSES]
         return SamplesSeen(
             at=at,
@@ -369,26 +385,6 @@ class Observer:
     def _key(self, head: JsonObject) -> PollKey | None:
         process, name = process_key(self._machine, head), text(head, "name")
         return None if process is None or name is None else (process, name)
-
-    # -- full reads
-
-    def _reload_where_wrong(self, fleet: Fleet, focus: TaskKey | None, at: float) -> None:
-        """Read a task's samples in full again where the deltas can't be trusted."""
-        for key in [key for key in self._full_read_at if key not in fleet.tasks]:
-            del self._full_read_at[key]
-            self._reloads.pop(key, None)
-            self._truncated.discard(key)
-        for key, read_at in self._full_read_at.items():
-            task = fleet.tasks[key]
-            age = at - read_at
-            if age < 0:  # the desk's clock was set back
-                age = FULL_READ_INTERVAL_S
-            soon = FOCUSED_RELOAD_INTERVAL_S if key == focus else RELOAD_INTERVAL_S
-            if task.row.is_completed or age < soon:
-                continue
-            if age >= FULL_READ_INTERVAL_S or key in self._truncated or disagrees(task):
-                self._reloads[key] = self._reloads.get(key, 0) + 1
-                self._full_read_at[key] = at
 
 
 _UNCHANGED_FIELDS = 4

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from core.config.model import WatchConfig
@@ -15,6 +16,8 @@ from core.watch.cadence import cadence_of
 
 MAX_ROWS = 500
 """Maximum sample rows of one answer; the rest are only counted."""
+MAX_POLLED_TASKS = 1_000
+"""Tasks of a machine whose samples are polled, running ones first; of others only the rows are."""
 MAX_COMPARED = 150
 """Up to this many running and queued samples, every answer lists all of them."""
 ERRORS_INTERVAL_S = 30.0
@@ -86,29 +89,42 @@ def polls_for(
         config: The cadences.
         reloads: How many times each task's samples had to be read in full again.
     """
+    polled = list[_PolledTask]()
     for key in processes:
         process = fleet.processes.get(key)
         if process is None or not _can_answer(process):
             continue
         every = PARKED_INTERVAL_S if process.tasks else config.cadences["spin-up"].tasks
+        deltas = (process.api_version or 0) >= DELTA_API_VERSION
         for task_key in process.tasks:
             task, focused = fleet.tasks[task_key], task_key == focus
-            cadence = cadence_of(task, now, focused=focused, cadences=config.cadences)
             ended = task.row.is_completed
+            if ended and task.logged is not None:
+                continue  # its log, not its process, has its samples now
+            cadence = cadence_of(task, now, focused=focused, cadences=config.cadences)
             every = min(every, ENDED_INTERVAL_S if ended else cadence.tasks)
             if all(
                 0 < len(name) <= MAX_NAME_LENGTH for name in (task.row.eval_id, task_key.task_id)
             ):
                 is_paused = task.row.quiesced and not focused
-                yield from _of_task(
-                    task,
-                    max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples,
-                    ended=ended,
-                    reload=reloads.get(task_key, 0),
-                    focused=focused,
-                    deltas=(process.api_version or 0) >= DELTA_API_VERSION,
-                )
+                pause = max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples
+                polled.append(_PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas))
         yield Poll(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
+    if len(polled) > MAX_POLLED_TASKS:
+        polled.sort(key=lambda each: (not each.focused, each.ended))
+    for each in polled[:MAX_POLLED_TASKS]:
+        yield from _of_task(each, reloads.get(each.task.key, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _PolledTask:
+    """A task whose samples are polled every `every` seconds."""
+
+    task: Task
+    every: float
+    ended: bool
+    focused: bool
+    deltas: bool
 
 
 def _can_answer(process: Process) -> bool:
@@ -118,9 +134,8 @@ def _can_answer(process: Process) -> bool:
     }
 
 
-def _of_task(
-    task: Task, every: float, *, ended: bool, reload: int, focused: bool, deltas: bool
-) -> Iterator[Poll]:
+def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
+    task, ended, focused, every = polled.task, polled.ended, polled.focused, polled.every
     eval_id, key = task.row.eval_id, task.key
     # A task that ends gets new poll names, so its samples are read in full one last time.
     generation = f"{reload}{'e' if ended else ''}"
@@ -129,9 +144,7 @@ def _of_task(
         kind="samples",
         process=key.process,
         name=f"s/{place}/{generation}",
-        path=routes.samples(
-            eval_id, active_since=routes.AS_OF if deltas and not ended else None, limit=MAX_ROWS
-        ),
+        path=_samples_path(eval_id, is_delta=polled.deltas and not ended),
         every=ONCE_S if ended else every,
         task=key,
         eval_id=eval_id,
@@ -160,11 +173,22 @@ def _of_task(
         kind="score",
         process=key.process,
         name=f"p/{place}/{'e' if ended else ''}",
-        path=routes.task_score(key.task_id),
+        path=_score_path(key.task_id),
         every=ONCE_S if ended else SCORE_INTERVAL_S,
         task=key,
         eval_id=eval_id,
     )
+
+
+@lru_cache(maxsize=20_000)
+def _samples_path(eval_id: str, *, is_delta: bool) -> str:
+    since = routes.AS_OF if is_delta else None
+    return routes.samples(eval_id, active_since=since, limit=MAX_ROWS)
+
+
+@lru_cache(maxsize=20_000)
+def _score_path(task_id: str) -> str:
+    return routes.task_score(task_id)
 
 
 def _lacks_errors(task: Task) -> bool:

@@ -1,13 +1,23 @@
 """Decodes the processes of a `processes` frame, and their states."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from core.ctl.decode import JsonObject, count, flag, inner, number, objects, parse, text, texts
+from core.ctl.decode import (
+    JsonObject,
+    count,
+    first_rows,
+    flag,
+    inner,
+    number,
+    parse_object,
+    text,
+    texts,
+)
 from core.errors import AnswerMalformed
 from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
+from core.model.limits import MAX_PROCESSES
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 
 BUSY_AFTER_S = 2.0
@@ -21,7 +31,10 @@ An eval that ends removes its socket a moment before the process ends.
 """
 
 _MAX_DEAD_LOGS = 50
-_MAX_PATH_CHARACTERS = 4_096
+MAX_PATH_LENGTH = 4_096
+"""Characters of a path or an id; a longer one counts as unknown."""
+MAX_WORDS = 1_000
+"""Words of a command line, and names of variables."""
 
 Channel = str
 _ENGINES = frozenset({"docker", "podman", "kubernetes"})
@@ -85,10 +98,16 @@ class ProcessReport:
         return _STATES.get(self.channel, ProcessState.LIVE)
 
 
-def process_reports(
-    machine: MachineName, body: bytes, *, at: float
-) -> Iterator[ProcessReport | DeadEvalFound]:
-    """Yield the processes, and the evals that died unseen, in the body of a `processes` frame.
+@dataclass(frozen=True, slots=True)
+class ProcessReports:
+    """The processes, and the evals that died unseen; `left_out` more were not read, at least."""
+
+    reports: tuple[ProcessReport | DeadEvalFound, ...]
+    left_out: int = 0
+
+
+def process_reports(machine: MachineName, body: bytes, *, at: float) -> ProcessReports:
+    """Return what the body of a `processes` frame lists, up to `MAX_PROCESSES`.
 
     Args:
         machine: The machine that they run on.
@@ -98,13 +117,9 @@ def process_reports(
     Raises:
         AnswerMalformed: The body is not a list.
     """
-    listed = parse(body)
-    if not isinstance(listed, list):
-        raise AnswerMalformed("the probe's list of processes is not a JSON list")
-    for row in objects({"listed": listed}, "listed"):
-        found = _report(machine, row, at=at)
-        if found is not None:
-            yield found
+    rows = first_rows(body, MAX_PROCESSES)
+    reports = (_report(machine, raw, at=at) for raw in rows.items)
+    return ProcessReports(tuple(each for each in reports if each is not None), rows.left_out)
 
 
 def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
@@ -113,9 +128,11 @@ def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
     return None if pid is None or start is None else ProcessKey(machine, pid, start)
 
 
-def _report(
-    machine: MachineName, row: JsonObject, *, at: float
-) -> ProcessReport | DeadEvalFound | None:
+def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | DeadEvalFound | None:
+    try:
+        row = parse_object(raw)
+    except AnswerMalformed:
+        return None
     key = process_key(machine, row)
     if key is None:
         return None
@@ -125,16 +142,16 @@ def _report(
         at=at,
         process=key,
         state=ProcessState.LIVE,
-        run_id=text(row, "run_id"),
+        run_id=_short(row, "run_id"),
         started_at=number(row, "started_at"),
         api_version=count(row, "api_version"),
-        socket_path=text(row, "socket_path"),
-        data_dir=text(row, "data_dir"),
-        argv=texts(row, "argv"),
-        cwd=text(row, "cwd"),
-        python=text(row, "python"),
-        run=text(row, "run"),
-        variables=texts(row, "variables"),
+        socket_path=_short(row, "socket_path"),
+        data_dir=_short(row, "data_dir"),
+        argv=texts(row, "argv")[:MAX_WORDS],
+        cwd=_short(row, "cwd"),
+        python=_short(row, "python"),
+        run=_short(row, "run"),
+        variables=texts(row, "variables")[:MAX_WORDS],
         waiting_since=number(row, "waiting_since"),
         unsignalled=_unsignalled(row),
         container=_container(row),
@@ -148,9 +165,15 @@ def _report(
     )
 
 
+def _short(row: JsonObject, name: str) -> str | None:
+    """Return a text field; None if it is missing, or longer than any path."""
+    value = text(row, name)
+    return value if value is not None and len(value) <= MAX_PATH_LENGTH else None
+
+
 def _dead(process: ProcessKey, row: JsonObject, *, at: float) -> DeadEvalFound | None:
     written_at = number(row, "ended_at")
-    logs = tuple(log for log in texts(row, "logs") if len(log) <= _MAX_PATH_CHARACTERS)
+    logs = tuple(log for log in texts(row, "logs") if len(log) <= MAX_PATH_LENGTH)
     if written_at is None or not logs:
         return None
     return DeadEvalFound(
@@ -159,8 +182,8 @@ def _dead(process: ProcessKey, row: JsonObject, *, at: float) -> DeadEvalFound |
         logs=logs[:_MAX_DEAD_LOGS],
         last_written_at=written_at,
         started_at=number(row, "started_at"),
-        run_id=text(row, "run_id"),
-        data_dir=text(row, "data_dir"),
+        run_id=_short(row, "run_id"),
+        data_dir=_short(row, "data_dir"),
     )
 
 

@@ -35,6 +35,7 @@ class FakeConnection:
         self.sent: list[Frame] = []
         self.requests: list[Frame] = []
         self.retried = 0
+        self.held: list[bool] = []
         self.accepted: list[str] = []
         self.signs_in: SignIn | None = None
         self.at_once = 0
@@ -83,6 +84,9 @@ class FakeConnection:
         if self.do is None:
             raise RequestFailed("not sent: this connection does no jobs")
         return self.do(job)
+
+    def hold(self, *, is_held: bool) -> None:
+        self.held.append(is_held)
 
     def retry_now(self) -> None:
         self.retried += 1

@@ -86,6 +86,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "python": maybe(texts),
             "waiting_since": maybe(numbers),
         },
+        ev.ProcessesCut: {"machine": machine, "left_out": whole},
         ev.ProcessGone: {"process": process, "last_seen_at": maybe(numbers)},
         ev.DeadEvalFound: {
             "process": process,
@@ -100,6 +101,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "as_of": numbers,
             "rows": tuples(task_rows),
             "malformed": tuples(texts, 1),
+            "left_out": whole,
         },
         ev.SamplesSeen: {
             "task": task,

@@ -62,6 +62,8 @@ def _link(machine: Machine, now: float) -> Iterator[Fact]:
     yield words("address", machine.address)
     yield words("link type", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
+    if machine.left_out.is_any:
+        yield words("left out", f"{machine.left_out.words}: it sends too much", "warning")
     if link.reason:
         yield words("why", link.reason, limit=400)
     if link.advice:

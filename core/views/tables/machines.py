@@ -59,6 +59,7 @@ def marked_as(machine: Machine) -> tuple[Span, ...]:
     words: tuple[tuple[str, bool, Tone], ...] = (
         (" prod", machine.production, "warning"),
         (" read-only", machine.read_only, "dim"),
+        (" over limit", machine.left_out.is_any, "warning"),
     )
     return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
 

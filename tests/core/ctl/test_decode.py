@@ -223,7 +223,7 @@ def test_wide_is_not_deep() -> None:
 
 
 def test_a_document_of_nothing_but_lists_is_refused() -> None:
-    with pytest.raises(AnswerMalformed, match="lists and objects"):
+    with pytest.raises(AnswerMalformed, match="more than"):
         parse(b"[" + b"[]," * 1_000_000 + b"[]]")
 
 

@@ -119,6 +119,6 @@ def test_a_hostile_description_of_a_container_is_harmless(
     row: dict[str, Any], place: ContainerPlace | None
 ) -> None:
     body = json.dumps([{"pid": 1, "start": "s", **row}]).encode()
-    [found] = process_reports(H1, body, at=NOW)
+    [found] = process_reports(H1, body, at=NOW).reports
     assert isinstance(found, ProcessReport)
     assert found.event.container == place

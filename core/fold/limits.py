@@ -1,0 +1,153 @@
+"""Keeps what the fleet holds of a machine within `core.model.limits`, whatever the machine sends.
+
+Where there is no room, the oldest gone processes of that machine leave first, with their tasks.
+What is left out then is counted on its machine, and never takes the place of another machine's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
+from types import MappingProxyType
+
+from core.events import TasksSeen
+from core.fleet import Fleet
+from core.fold.forgetting import forget
+from core.fold.immutable import with_fields, with_item
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.limits import (
+    MAX_PROCESS_TASKS,
+    MAX_PROCESSES,
+    MAX_SAMPLES,
+    MAX_TASKS,
+    LeftOut,
+    units,
+)
+from core.model.process import Process
+from core.model.task import Task, TaskRow
+
+_FORGOTTEN_AT_ONCE = 200
+"""So many gone processes leave together: to look for each of them would take long."""
+_MIN_SAMPLES = 20
+"""So many samples of a task are kept in any case."""
+
+
+def with_room_for_process(fleet: Fleet, key: ProcessKey) -> Fleet | None:
+    """Return the fleet with room for a process; None: there is none."""
+    if key in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
+        return fleet
+    own = _processes_of(fleet, key.machine)
+    if len(own) < MAX_PROCESSES:
+        return fleet
+    gone = _gone_first(own)[:_FORGOTTEN_AT_ONCE]
+    return forget(fleet, set(gone)) if gone else None
+
+
+def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[TaskRow, ...]]:
+    """Return the fleet with room for the task rows of `event`, and the rows that have room."""
+    rows, machine = event.rows[:MAX_PROCESS_TASKS], event.process.machine
+    wanted = task_units(rows)
+    own = _processes_of(fleet, machine)
+    taken = sum(each.task_units for each in own if each.key != event.process)
+    if taken + wanted <= MAX_TASKS:
+        return fleet, rows
+    leaving = set[ProcessKey]()
+    for key in _gone_first(own):
+        if taken + wanted <= MAX_TASKS:
+            break
+        if key != event.process:
+            leaving.add(key)
+            taken -= fleet.processes[key].task_units
+    room, kept = MAX_TASKS - taken, list[TaskRow]()
+    for row in rows:
+        room -= units(row.raw)
+        if room < 0:
+            break
+        kept.append(row)
+    return forget(fleet, leaving), tuple(kept)
+
+
+def room_for_tasks(fleet: Fleet, machine: MachineName) -> int:
+    """Return how many more small task rows of a machine there is room for."""
+    return MAX_TASKS - sum(each.task_units for each in _processes_of(fleet, machine))
+
+
+def task_units(rows: Iterable[TaskRow]) -> int:
+    """Return as how many rows these task rows count."""
+    return sum(units(row.raw) for row in rows)
+
+
+def with_tasks_left_out(fleet: Fleet, machine: MachineName) -> Fleet:
+    """Return the fleet with the number of a machine's tasks that are left out."""
+    tasks = sum(each.tasks_left_out for each in _processes_of(fleet, machine))
+    return with_left_out(fleet, machine, tasks=tasks)
+
+
+def with_left_out(fleet: Fleet, machine: MachineName, **numbers: int) -> Fleet:
+    """Return the fleet with these numbers of `LeftOut` on a machine."""
+    known = fleet.machines.get(machine)
+    left_out = LeftOut() if known is None else replace(known.left_out, **numbers)
+    if known is None or known.left_out == left_out:
+        return fleet
+    changed = with_fields(known, left_out=left_out)
+    return with_fields(fleet, machines=with_item(fleet.machines, machine, changed))
+
+
+def with_samples(fleet: Fleet, before: Task, after: Task) -> Fleet:
+    """Return the fleet with new samples of a task, as many as its machine has room for."""
+    machine = fleet.machines.get(after.key.machine)
+    growth = after.sample_units - before.sample_units
+    if machine is not None and growth > 0:
+        total, left_out = machine.sample_units + growth, 0
+        if total > MAX_SAMPLES:  # the sum is only an upper bound: tasks may have left since
+            taken = sum(
+                task.sample_units
+                for key, task in fleet.tasks.items()
+                if key.machine == machine.name and key != after.key
+            )
+            cut = _fitting(after, MAX_SAMPLES - taken)
+            left_out = len(after.samples) - len(cut.samples)
+            total, after = taken + cut.sample_units, cut
+        machine = with_fields(
+            machine,
+            sample_units=total,
+            left_out=with_fields(machine.left_out, samples=left_out),
+        )
+        fleet = with_fields(fleet, machines=with_item(fleet.machines, machine.name, machine))
+    return with_fields(fleet, tasks=with_item(fleet.tasks, after.key, after))
+
+
+def _fitting(task: Task, room: int) -> Task:
+    """Return the task with the first of its samples that count as at most `room` rows."""
+    if task.sample_units <= room:
+        return task
+    kept = dict(islice(task.samples.items(), _MIN_SAMPLES))
+    left = room - sum(units(row.raw) for row in kept.values())
+    for key, row in islice(task.samples.items(), _MIN_SAMPLES, None):
+        left -= units(row.raw)
+        if left < 0:
+            break
+        kept[key] = row
+    return with_fields(
+        task,
+        samples=MappingProxyType(kept),
+        sample_units=sum(units(row.raw) for row in kept.values()),
+        samples_cut=task.samples_cut + len(task.samples) - len(kept),
+    )
+
+
+def _processes_of(fleet: Fleet, machine: MachineName) -> list[Process]:
+    return [each for key, each in fleet.processes.items() if key.machine == machine]
+
+
+def _gone_first(processes: Iterable[Process]) -> list[ProcessKey]:
+    """Return the gone ones of these processes, the oldest end first."""
+    gone = (each for each in processes if each.is_gone)
+    return [each.key for each in sorted(gone, key=lambda each: each.ended_at or 0.0)]
+
+
+def oldest_unlisted(listed: Iterable[TaskKey], seen: Iterable[TaskKey], count: int) -> set[TaskKey]:
+    """Return the first `count` of the tasks in `listed` that are not in `seen`."""
+    if count <= 0:
+        return set()
+    named = frozenset(seen)
+    return set(islice((key for key in listed if key not in named), count))

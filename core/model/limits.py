@@ -1,0 +1,62 @@
+"""How much of what a machine sends evalroom keeps. All beyond is counted, and said."""
+
+from dataclasses import dataclass
+
+MAX_PROCESSES = 2_000
+"""Processes of a machine, those that are gone included."""
+MAX_TASKS = 10_000
+"""Tasks of a machine, those of gone processes included."""
+MAX_PROCESS_TASKS = 2_000
+"""Tasks of a process: one eval can't take the place of all others on its machine."""
+MAX_SAMPLES = 50_000
+"""Sample rows of a machine, and of one answer."""
+ROW_UNIT_BYTES = 1_024
+"""A row that is larger than this counts as several."""
+MAX_COUNTED = 100_000
+"""What is left out is counted up to this number."""
+MAX_ROW_BYTES = 32_768
+"""The largest row of a task or sample; a larger one is not read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """How many things a machine sent beyond the limits; they are not in the fleet.
+
+    Attributes:
+        processes: Beyond `MAX_PROCESSES`.
+        tasks: Beyond `MAX_TASKS` and `MAX_PROCESS_TASKS`.
+        samples: Running samples beyond `MAX_SAMPLES`.
+        facts: GPUs, containers, disks and other facts of the host.
+    """
+
+    processes: int = 0
+    tasks: int = 0
+    samples: int = 0
+    facts: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is left out."""
+        return any((self.processes, self.tasks, self.samples, self.facts))
+
+    @property
+    def words(self) -> str:
+        """What is left out, with the numbers: `100,000 or more processes, 3 samples`."""
+        counts = (
+            (self.processes, "process", "processes"),
+            (self.tasks, "task", "tasks"),
+            (self.samples, "sample", "samples"),
+            (self.facts, "fact of its host", "facts of its host"),
+        )
+        parts = [_counted(number, one, many) for number, one, many in counts if number]
+        return ", ".join(parts)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    more = " or more" if number >= MAX_COUNTED else ""
+    return f"{number:,}{more} {one if number == 1 else many}"
+
+
+def units(raw: bytes) -> int:
+    """Return as how many rows a row counts, by its size."""
+    return 1 + len(raw) // ROW_UNIT_BYTES

@@ -1,0 +1,26 @@
+"""Limits how much is read from a machine in the long run: reading takes time, too."""
+
+import asyncio
+import time
+
+
+class ReadPace:
+    """Lets a reader go on at once after a usual amount of data, and slows it down after more.
+
+    Args:
+        rate: Bytes per second in the long run.
+        burst: Bytes that may come at once.
+    """
+
+    def __init__(self, *, rate: float, burst: float) -> None:
+        self._rate = rate
+        self._burst = self._credit = burst
+        self._at = time.monotonic()
+
+    async def after(self, size: int) -> None:
+        """Return when the next data may be read, after `size` bytes."""
+        now = time.monotonic()
+        self._credit = min(self._burst, self._credit + (now - self._at) * self._rate) - size
+        self._at = now
+        if self._credit < 0:
+            await asyncio.sleep(-self._credit / self._rate)

@@ -1,0 +1,134 @@
+"""Whatever a machine sends, the fleet holds a bounded part of it, and says what it leaves out."""
+
+import pytest
+
+from core.events import ProcessesCut, TasksSeen
+from core.fleet import Fleet
+from core.judge.finding_list import MAX_FINDINGS, with_findings
+from core.model.finding import Finding
+from core.model.limits import MAX_PROCESS_TASKS, MAX_PROCESSES, MAX_TASKS, ROW_UNIT_BYTES, LeftOut
+from tests.support.fleets import (
+    H1,
+    H2,
+    NOW,
+    fleet_after,
+    judged_after,
+    named,
+    process_gone,
+    process_key,
+    process_seen,
+    sample,
+    samples_seen,
+    task_key,
+    task_row,
+    tasks_seen,
+)
+
+
+def machine_with(processes: int) -> Fleet:
+    """Return a fleet of two machines; the first has so many processes."""
+    events = (process_seen(pid=pid) for pid in range(1, processes + 1))
+    return fleet_after(named(), named(H2), *events, process_seen(H2, 1))
+
+
+def rows(count: int, *, first: int = 0, size: int = 0) -> TasksSeen:
+    raw = b"x" * size
+    listed = (task_row(f"t{number}", raw=raw) for number in range(first, first + count))
+    return tasks_seen(*listed, pid=1)
+
+
+def test_a_machine_at_its_limit_gets_no_more_processes_and_others_do() -> None:
+    full = machine_with(MAX_PROCESSES)
+    more = fleet_after(process_seen(pid=9_999), process_seen(H2, 9_999), fleet=full)
+    assert process_key(pid=9_999) not in more.processes
+    assert process_key(H2, 9_999) in more.processes
+    assert len(more.processes) == MAX_PROCESSES + 2
+
+
+def test_gone_processes_leave_first_with_their_tasks() -> None:
+    full = fleet_after(rows(3), process_gone(pid=1), fleet=machine_with(MAX_PROCESSES))
+    more = fleet_after(process_seen(pid=9_999), fleet=full)
+    assert process_key(pid=9_999) in more.processes
+    assert process_key(pid=1) not in more.processes
+    assert not more.tasks
+
+
+def test_what_is_left_out_is_on_the_machine_and_is_one_finding_that_closes() -> None:
+    fleet = judged_after(named(), ProcessesCut(at=NOW, machine=H1, left_out=1_500))
+    fleet = judged_after(ProcessesCut(at=NOW + 1, machine=H1, left_out=1_501), fleet=fleet)
+    assert fleet.machines[H1].left_out == LeftOut(processes=1_501)
+    [finding] = fleet.findings
+    assert "1,500 processes" in finding.text
+    fleet = judged_after(ProcessesCut(at=NOW + 2, machine=H1, left_out=0), fleet=fleet)
+    [finding] = fleet.findings
+    assert finding.closed_at == NOW + 2
+    assert not fleet.machines[H1].left_out.is_any
+
+
+def test_one_process_can_not_take_the_place_of_the_others_tasks() -> None:
+    fleet = fleet_after(rows(MAX_PROCESS_TASKS + 7), fleet=machine_with(2))
+    assert len(fleet.tasks) == MAX_PROCESS_TASKS
+    process = fleet.processes[process_key(pid=1)]
+    assert process.tasks_left_out == 7
+    assert "7 more tasks are not shown" in (process.trouble or "")
+    assert fleet.machines[H1].left_out.tasks == 7
+    fleet = fleet_after(rows(3), tasks_seen(task_row("u"), pid=2), fleet=fleet)
+    assert fleet.machines[H1].left_out.tasks == 0
+    assert task_key("u", pid=2) in fleet.tasks
+
+
+def test_tasks_that_are_new_in_every_answer_do_not_pile_up() -> None:
+    fleet = machine_with(1)
+    for turn in range(5):
+        fleet = fleet_after(rows(900, first=900 * turn), fleet=fleet)
+    assert len(fleet.tasks) == MAX_PROCESS_TASKS
+    assert task_key("t4499", pid=1) in fleet.tasks
+    assert task_key("t0", pid=1) not in fleet.tasks
+
+
+def test_the_tasks_of_a_machine_are_bounded_and_large_rows_count_as_several() -> None:
+    size = 7 * ROW_UNIT_BYTES
+    fleet = fleet_after(rows(MAX_PROCESS_TASKS, size=size), fleet=machine_with(2))
+    assert len(fleet.tasks) == MAX_TASKS // 8
+    fleet = fleet_after(tasks_seen(task_row("u"), pid=2), fleet=fleet)
+    assert fleet.machines[H1].left_out.tasks == MAX_PROCESS_TASKS - MAX_TASKS // 8 + 1
+    fleet = fleet_after(tasks_seen(task_row("u"), machine=H2, pid=1), fleet=fleet)
+    assert task_key("u", H2, 1) in fleet.tasks
+    fleet = fleet_after(process_gone(pid=1), tasks_seen(task_row("u"), pid=2), fleet=fleet)
+    assert set(fleet.tasks) == {task_key("u", pid=2), task_key("u", H2, 1)}
+
+
+def test_the_samples_of_a_machine_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.fold.limits.MAX_SAMPLES", 500)
+    fleet = fleet_after(named(), process_seen(), tasks_seen(task_row("t1"), task_row("t2")))
+    many = [sample(number) for number in range(400)]
+    for task in ("t1", "t2"):
+        fleet = fleet_after(samples_seen(*many, task=task_key(task)), fleet=fleet)
+    assert len(fleet.tasks[task_key("t1")].samples) == 400
+    assert len(fleet.tasks[task_key("t2")].samples) == 100
+    assert fleet.tasks[task_key("t2")].samples_cut >= 300
+    assert fleet.machines[H1].left_out.samples == 300
+    fleet = fleet_after(samples_seen(*many[:50], task=task_key("t1")), fleet=fleet)
+    fleet = fleet_after(samples_seen(*many, task=task_key("t2")), fleet=fleet)
+    assert len(fleet.tasks[task_key("t2")].samples) == 400
+    assert fleet.machines[H1].left_out.samples == 0
+
+
+def test_a_machine_with_a_flood_of_findings_hides_none_of_the_others() -> None:
+    def finding(number: int, machine: str) -> Finding:
+        return Finding(
+            id=f"{machine}{number}",
+            kind="link",
+            tone="error",
+            opened_at=NOW,
+            machine=H1 if machine == "a" else H2,
+            text="",
+            is_kept=machine == "a",
+        )
+
+    fleet = with_findings(fleet_after(named()), [finding(1, "b"), finding(2, "b")])
+    for number in range(3):
+        flood = [finding(each, "a") for each in range(number * 400, number * 400 + 400)]
+        fleet = with_findings(fleet, flood)
+    assert len(fleet.findings) == MAX_FINDINGS
+    assert {"b1", "b2"} <= {each.id for each in fleet.findings}
