@@ -71,7 +71,7 @@ def _crashed(error: Exception) -> EvalroomError:
 
 
 def _silence() -> None:
-    """Send the interpreter's last flush to the null device: nobody reads our output any more."""
+    """Send the interpreter's last flush to the null device: nobody reads the output."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

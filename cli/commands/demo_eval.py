@@ -142,7 +142,7 @@ def start(seconds: float) -> Demo:
 def remove_forgotten(place: Path) -> None:
     """Delete the folders of demos that were killed before they could clean up.
 
-    A folder is deleted once neither its evalroom nor its eval runs any more.
+    A folder is deleted once neither its evalroom nor its eval runs.
     """
     for folder in place.glob(f"{_PREFIX}*"):
         try:

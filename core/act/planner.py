@@ -284,7 +284,7 @@ class Planner:
             raise
         except RequestFailed as error:
             why = error.message.removeprefix(f"{NOT_SENT}: ")
-            raise RequestFailed(f"its dry run has no answer: {why}", error.advice) from error
+            raise RequestFailed(f"its dry run got no answer: {why}", error.advice) from error
 
     # Signals
 

@@ -221,7 +221,7 @@ def _why_finished(target: Target, snapshot: TargetSnapshot) -> str | None:
         case ModelKey():
             runs = any(each.model == target.model for each in snapshot.running)
             held = any(target.model in each.paused_models for each in snapshot.rows)
-            return None if runs or held else f"no task uses {shown(target.model)} any more"
+            return None if runs or held else f"no task uses {shown(target.model)} now"
         case ProcessKey():
             return "all tasks are finished" if snapshot.rows and not snapshot.running else None
         case _ if row is None:

@@ -117,7 +117,7 @@ def twin_sentence(key: SampleKey) -> str:
     named = shown(key.sample_id, 60)
     return (
         f"two samples have the ID {named}, as a number and as text, and the eval can't tell them"
-        " apart. Act on its task instead"
+        " apart. Act on the task instead"
     )
 
 

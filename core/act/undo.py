@@ -33,7 +33,7 @@ def undo_action(action: Action, target: Target, basis: Basis, *, is_over: bool) 
         target: Its target.
         basis: The target's fields before the action.
         is_over: Whether the process's tasks are all finished: a parked process ends when it is
-            released, and can't be kept any more.
+            released, and can no longer be kept.
     """
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:

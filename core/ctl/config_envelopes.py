@@ -93,7 +93,7 @@ def throughput(body: bytes) -> Throughput:
     """
     row = parse_object(body)
     if not isinstance(row.get("models"), list):
-        raise AnswerMalformed("a throughput answer without models")
+        raise AnswerMalformed("the answer has no list of models")
     models = tuple(
         _model(name, model)
         for model in objects(row, "models")

@@ -68,14 +68,14 @@ def _refuse_nesting(body: bytes) -> None:
         _TEXTS.sub(b"", window).translate(_AS_SQUARE, _NO_BRACKET) for window in _windows(body)
     )
     if len(brackets) > MAX_BRACKETS:
-        raise AnswerMalformed(f"an answer with more than {MAX_BRACKETS // 2:,} lists and objects")
+        raise AnswerMalformed(f"the answer has more than {MAX_BRACKETS // 2:,} lists and objects")
     for _ in range(MAX_NESTING):
         fewer = brackets.replace(b"[]", b"")  # removes the innermost level of every branch
         if len(fewer) == len(brackets):
             return
         brackets = fewer
     if brackets:
-        raise AnswerMalformed(f"an answer nested more than {MAX_NESTING} levels deep")
+        raise AnswerMalformed(f"the answer is nested more than {MAX_NESTING} levels deep")
 
 
 def _windows(body: bytes) -> Iterator[bytes]:
@@ -103,7 +103,7 @@ def _parse_leniently(body: bytes) -> object:
         )
         return value if _SURROGATE.search(body) is None else _without_surrogates(value)
     except (RecursionError, ValueError) as error:
-        raise AnswerMalformed(f"an answer that is not JSON: {_short(error)}") from error
+        raise AnswerMalformed(f"the answer is not JSON: {_short(error)}") from error
 
 
 def _whole_number(digits: str) -> int | None:
@@ -137,7 +137,7 @@ def parse_object(body: bytes | msgspec.Raw) -> JsonObject:
     """
     value = parse(body)
     if not isinstance(value, dict):
-        raise AnswerMalformed(f"an answer that is not an object but {type(value).__name__}")
+        raise AnswerMalformed(f"the answer is not an object but {type(value).__name__}")
     return cast("JsonObject", value)
 
 
@@ -153,7 +153,7 @@ def raw_rows(body: bytes | msgspec.Raw) -> list[bytes]:
         # The strict parser refuses the whole list because of one row: cut it at its commas.
         cut = split_items(bytes(body))
     if cut is None:
-        raise AnswerMalformed("an answer that is not a list")
+        raise AnswerMalformed("the answer is not a list")
     return cut
 
 
@@ -214,7 +214,7 @@ def raw_fields(body: bytes) -> Mapping[str, bytes]:
     except _BROKEN:
         cut = split_fields(body)
     if cut is None:
-        raise AnswerMalformed("an answer that is not an object")
+        raise AnswerMalformed("the answer is not an object")
     return cut
 
 

@@ -105,7 +105,7 @@ def task_row(raw: bytes) -> TaskRow:
     row = parse_object(raw)
     task_id, eval_id = text(row, "task_id"), text(row, "eval_id")
     if task_id is None or eval_id is None:
-        raise AnswerMalformed("a task row without a task id or an eval id")
+        raise AnswerMalformed("a task row lacks its task id or eval id")
     samples = inner(row, "samples")
     return TaskRow(
         task_id=task_id,
@@ -160,7 +160,7 @@ def sample_rows(body: bytes) -> SampleRows:
     fields = some_raw_fields(body, _ENVELOPE)
     listed = fields.get("samples")
     if listed is None:
-        raise AnswerMalformed("a samples answer without samples")
+        raise AnswerMalformed("the answer has no list of samples")
     rows: list[Sample] = []
     found = first_rows(listed, MAX_SAMPLES)
     malformed = _too_large(found)
@@ -208,9 +208,9 @@ def sample_row(raw: bytes) -> Sample:
     row = parse_object(raw)
     sample_id, epoch, status = row.get("sample_id"), count(row, "epoch"), text(row, "status")
     if isinstance(sample_id, bool) or not isinstance(sample_id, str | int):
-        raise AnswerMalformed("a sample row without a sample id")
+        raise AnswerMalformed("a sample row lacks its sample id")
     if epoch is None or status is None:
-        raise AnswerMalformed("a sample row without an epoch or a status")
+        raise AnswerMalformed("a sample row lacks its epoch or status")
     scores = row.get("scores")
     return Sample(
         sample_id=sample_id,

@@ -110,7 +110,7 @@ def surface(body: bytes) -> Surface:
     """
     paths = inner(parse_object(body), "paths")
     if not paths:
-        raise AnswerMalformed("a list of routes without routes")
+        raise AnswerMalformed("the list of routes is empty")
     found: dict[tuple[str, str], frozenset[str]] = {}
     for path in paths:
         methods = inner(paths, path)

@@ -43,7 +43,7 @@ def log_reading(answer: Mapping[str, Any]) -> LogReading:
     """
     location = text(answer, "log")
     if location is None:
-        raise AnswerMalformed("an answer of the log script that names no log")
+        raise AnswerMalformed("the log script's answer names no log")
     error = text(answer, "error")
     if error is not None:
         return UnreadLog(location=location, reason=shown(error, _MAX_REASON_CHARACTERS))
@@ -83,6 +83,7 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         buffer=_buffer(row),
         last_written_at=number(row, "last_written_at"),
         run=text(what, "run") or "",
+        is_copy=row.get("is_copy") is True,
     )
 
 

@@ -108,7 +108,7 @@ def event(raw: bytes, *, content: bool) -> SampleEvent:
     row = parse_object(raw)
     kind = text(row, "event")
     if kind is None:
-        raise AnswerMalformed("an event without a kind")
+        raise AnswerMalformed("an event lacks its kind")
     return SampleEvent(
         kind=kind,
         uuid=text(row, "uuid"),
@@ -152,7 +152,7 @@ def message(raw: bytes, *, content: bool) -> SampleMessage:
     row = parse_object(raw)
     index, role = count(row, "index"), text(row, "role")
     if index is None or role is None:
-        raise AnswerMalformed("a message without an index or a role")
+        raise AnswerMalformed("a message lacks its index or role")
     return SampleMessage(
         index=index,
         role=role,
@@ -179,7 +179,7 @@ def store(body: bytes, *, content: bool) -> Store:
     row = parse_object(body)
     listed = row.get("store")
     if not isinstance(listed, dict):
-        raise AnswerMalformed("a store answer without a store")
+        raise AnswerMalformed("the answer has no store")
     entries = cast("JsonObject", listed)
     return Store(
         count=count(row, "count"),
@@ -203,7 +203,7 @@ def _entry(key: str, entry: object, *, content: bool) -> StoreEntry:
 def _envelope(body: bytes, listed: str) -> Mapping[str, bytes]:
     fields = raw_fields(body)
     if listed not in fields:
-        raise AnswerMalformed(f"an answer without {listed}")
+        raise AnswerMalformed(f"the answer has no {listed}")
     return fields
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from core.desk.step import advance
@@ -17,6 +17,8 @@ from core.model.task import ProgressPoint
 from core.named_file import open_to_read
 from core.ports import Clock, Reply, Show, SignIn
 
+MAX_LINE_CHARS = 64 * 1024 * 1024
+"""Characters of the longest event of a recording; an answer of a machine has at most 32 MiB."""
 _CHUNK_EVENTS = 500
 """Events that are read from the file at once."""
 
@@ -31,7 +33,13 @@ def read_recording(path: Path) -> Iterator[Event]:
     """
     try:
         with TextIOWrapper(open_to_read(path), encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
+            for number in count(1):
+                line = file.readline(MAX_LINE_CHARS + 1)
+                if len(line) > MAX_LINE_CHARS:
+                    raise StorageError(
+                        f"line {number} of {path} is longer than any event",
+                        "check that it is a recording",
+                    )
                 if not line.endswith("\n"):
                     return
                 if line.strip():

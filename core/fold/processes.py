@@ -123,8 +123,8 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float, offset: floa
 def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
     """Return the fleet with a process's whole task list.
 
-    A task that is not in the list any more has ended; its log says how. A row from before
-    Inspect registered the task has no id; it is dropped once it is not in the list any more.
+    A task that is no longer in the list has ended; its log says how. A row from before
+    Inspect registered the task has no id; it is dropped once it is no longer in the list.
     """
     process = fleet.processes.get(event.process)
     if process is None:

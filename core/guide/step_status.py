@@ -71,7 +71,7 @@ def quiesce(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
         return found
     tasks = world.running(guide.process)
     if world.is_quiet(guide.process):
-        return done(step, "no sample is in flight" if tasks else "no task runs any more")
+        return done(step, "no sample is in flight" if tasks else "no task is running")
     held = sum(task.row.held or 0 for task in tasks)
     flying = sum(task.row.samples.in_flight or 0 for task in tasks)
     count = f"{plural(flying, 'sample')} in flight"
@@ -127,7 +127,7 @@ def interrupt(  # noqa: PLR0911 - one case after the other
     if found is not None:
         return done(step, "the process has ended") if order is not None else found
     if not world.running(guide.process) and _is_parked(world.process(guide.process)):
-        return not_needed(step, "no task runs any more; the process is parked: release it instead")
+        return not_needed(step, "no task is running; the process is parked: release it instead")
     if not guide.command:
         why = "not interrupted: no command to resume the run is known. The process stays paused"
         return now_in(step, StepState.STOPPED, why)

@@ -73,7 +73,7 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
 
 
 def unclaimed_words(fleet: Fleet, name: MachineName, at: float) -> tuple[int, str] | None:
-    """Return the number of old containers whose holder nobody knows, and what is known of them.
+    """Return the number of old containers with an unknown holder, and what is known of them.
 
     None: there are none. They are never offered for removal.
     """
@@ -125,8 +125,8 @@ def _trouble(
     if not lost:
         return None
     names = _named([f"{shown(sample, _ID_LIMIT)}/{epoch}" for sample, epoch in lost])
-    have = plural(len(lost), "running sample has", "running samples have")
-    return "error", len(lost), sentences(f"{have} no sandbox any more: {names}", _LOSS)
+    have = plural(len(lost), "running sample no longer has", "running samples no longer have")
+    return "error", len(lost), sentences(f"{have} a sandbox: {names}", _LOSS)
 
 
 def _stopped(now: list[Sandbox], then: list[Sandbox]) -> tuple[Severity, int, str] | None:

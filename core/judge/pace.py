@@ -61,7 +61,7 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     """Return an estimate of a task's time left, as a range that allows for a long tail.
 
     It uses the durations of the newest finished samples and the number of samples in flight:
-    first the time until no sample waits any more, then the time of the slowest of the last ones.
+    first the time until no sample waits, then the time of the slowest of the last ones.
 
     Args:
         task: The task with its newest row and samples.

@@ -59,8 +59,8 @@ class TaskRow:
         started_at, completed_at: When it started and finished.
         paused: The latches that pause it: `task`, `process`, `model`.
         paused_now: Those of them that are hard pauses.
-        quiesced: Whether no sample is in flight any more.
-        held: Samples parked at a model call by a hard pause.
+        quiesced: Whether no sample is in flight while it is paused.
+        held: Samples that a hard pause holds at a model call.
         resolving: `drain`, `score` or `error` while a graceful stop is pending.
         attempts: Number of the attempt, from 1.
         epochs: Number of epochs.

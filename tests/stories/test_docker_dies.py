@@ -113,7 +113,7 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         assert re.search("-default-1 of sample [01]/1", killed.text)
         docker_engine.run("rm", "--force", first)
         await watched.until(
-            lambda: finding(watched, lambda each: "no sandbox any more: " in each.text),
+            lambda: finding(watched, lambda each: "no longer has a sandbox: " in each.text),
             "it is gone",
         )
         facts = watched.fleet.machines[LOCAL].facts
@@ -140,7 +140,7 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         )
 
 
-async def test_an_exec_that_hangs_in_a_container_is_told(
+async def test_an_exec_that_hangs_in_a_container_is_reported(
     docker_engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with short_folder() as folder:

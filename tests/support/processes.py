@@ -118,7 +118,7 @@ def _mounts(pid: int) -> Path:
 
 
 def wait_gone(pids: Callable[[], list[int]], what: str, seconds: float = WAIT_S) -> None:
-    """Wait until there are no such processes any more; the test has seen them before."""
+    """Wait until there are no such processes; the test has seen them before."""
     wait_until(
         lambda: not pids(),
         f"{what} gone",
@@ -159,7 +159,7 @@ def _has_memory(pid: int) -> bool:
 def _read(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:  # it ended, or is somebody else's
+    except OSError:  # it ended, or is someone else's
         return b""
 
 

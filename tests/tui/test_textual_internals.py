@@ -79,7 +79,7 @@ def private_uses(source: str) -> set[str]:
 @pytest.mark.parametrize(("owner", "name", "what"), USED, ids=str)
 def test_textual_still_has_what_the_app_uses(owner: type, name: str, what: str) -> None:
     assert name in names_of(owner), (
-        f"Textual's {owner.__name__} has no {name} any more ({what}): "
+        f"Textual's {owner.__name__} no longer has {name} ({what}): "
         "change tui/terminal/textual_internals.py"
     )
 
@@ -94,7 +94,7 @@ def test_textual_still_has_what_the_app_uses(owner: type, name: str, what: str) 
 )
 def test_textual_still_has_the_private_classes_that_the_app_uses(module: str, name: str) -> None:
     assert inspect.isclass(getattr(import_module(module), name, None)), (
-        f"{module} has no class {name} any more: change tui/terminal/textual_internals.py"
+        f"{module} no longer has the class {name}: change tui/terminal/textual_internals.py"
     )
 
 
@@ -104,7 +104,7 @@ def test_the_compositor_still_has_what_is_overridden() -> None:
         (textual_internals.OpenCompositor, "render_strips"),
         (textual_internals.ChopsUpdate, "render_segments"),
     ):
-        assert callable(getattr(owner, name, None)), f"{owner.__name__} has no {name} any more"
+        assert callable(getattr(owner, name, None)), f"{owner.__name__} no longer has {name}"
     given = list(inspect.signature(textual_internals.ChopsUpdate).parameters)
     assert given == ["chops", "spans", "chop_ends"]
 

@@ -79,7 +79,8 @@ class GuideController:
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere, later undo just that",
+                f"Provider incident: {how.lower()} a model everywhere;"
+                " later resume only what this paused",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(

@@ -186,7 +186,7 @@ class RunPoller:
     async def _may_continue(self, process: Process) -> bool:
         """Whether a process may still run tasks: an eval-set also waits between two attempts.
 
-        Inspect reports no task limit any more for a process that is kept alive after its end.
+        Inspect no longer reports a task limit for a process that is kept alive after its end.
         """
         try:
             reply = await self._desk.read(process.key, PROCESS_CONFIG, deadline=_CONFIG_TIMEOUT_S)

@@ -98,7 +98,7 @@ def test_a_sample_id_keeps_its_type() -> None:
 def test_a_row_without_an_id_is_a_sentence(sample_id: bytes) -> None:
     found = sample_rows(b'{"samples":[%s]}' % GOOD.replace(b"1", sample_id, 1))
     assert found.rows == ()
-    assert found.malformed == ("a sample row without a sample id",)
+    assert found.malformed == ("a sample row lacks its sample id",)
 
 
 def test_unknown_fields_are_kept_with_the_row() -> None:
@@ -212,7 +212,7 @@ def test_a_nested_document_that_was_read_can_be_written_again(opening: bytes, le
                 decode_one(b'{"store":{"a":%s},"sample_id":1,%s' % (row, row[1:]), content=content)
 
 
-def test_brackets_in_texts_are_no_levels() -> None:
+def test_brackets_in_texts_do_not_count_as_levels() -> None:
     texts = [rf'"\" {{[[{{" \\{"[" * 300}', "[" * 500]
     assert parse(json.dumps(texts).encode()) == texts
 

@@ -195,7 +195,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         with pytest.raises(JobFailed, match="its tmux session has ended"):
             await here.launches.output(failed)
         assert await list_sessions(here.place, [local.name]) == ()
-        # A start that is sent again leaves no secrets where nothing reads them any more.
+        # A start that is sent again leaves no secrets where nothing reads them.
         assert (await launcher_client.start_run(here.place, checked[0].plan, {"S": "sk-canary"}))[
             0
         ] == 75

@@ -281,7 +281,7 @@ def test_an_answer_is_the_whole_task_list_with_its_bad_rows_as_sentences(
     (event,) = watched.answer("tasks", [ROW, {"task": "no id"}])
     assert isinstance(event, TasksSeen)
     assert [row.task_id for row in event.rows] == ["t"]
-    assert event.malformed == ("a task row without a task id or an eval id",)
+    assert event.malformed == ("a task row lacks its task id or eval id",)
     assert event.as_of == watched.now
 
 

@@ -169,7 +169,7 @@ def test_a_home_that_goes_by_two_paths_is_one_home(tmp_path: Path) -> None:
 def test_an_eval_whose_record_another_inspect_swept_away_is_alive(
     by_name: bool, tmp_path: Path
 ) -> None:
-    """Its socket can't be reached any more; when it stops to listen, its eval is over."""
+    """Its socket can no longer be reached; when it stops to listen, its eval is over."""
     script = tmp_path / ("inspect" if by_name else "mine.py")
     script.write_text(_LISTENS)
     control = tmp_path / "inspect_ai" / "control"
