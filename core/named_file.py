@@ -1,5 +1,6 @@
 """Opens files that a person named: a config, a spec, a recording. Any of them may be a pipe."""
 
+import contextlib
 import errno
 import os
 import select
@@ -19,13 +20,12 @@ def open_to_read(path: Path) -> BinaryIO:
             `PIPE_TIMEOUT_S`.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, handle)
         _check(handle, path)
-        os.set_blocking(handle, True)
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
+        undo.pop_all()
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "rb")
 
 
 def _check(handle: int, path: Path) -> None:
