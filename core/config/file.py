@@ -14,6 +14,7 @@ from core.config.toml_errors import TOML_HINT, parse_error
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
 from core.ids import MachineName
+from core.named_file import open_to_read
 from core.text import shown
 
 MAX_BYTES = 1 << 20
@@ -83,7 +84,7 @@ def text_of(path: Path) -> str:
     """
     place = shown(str(path))
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ConfigWrong(
@@ -127,6 +128,7 @@ class _ConfigReader:
             "watch": _WATCH,
             "screen": _SCREEN,
             "storage": _STORAGE,
+            "logs": _LOGS,
         }
         self._machine_rules: Mapping[str, rules.Rule] = _machine_rules(path.parent)
 
@@ -144,6 +146,9 @@ class _ConfigReader:
         watch = self._read_table("watch", table)
         if "keep_gone_hours" in watch:
             watch["keep_gone"] = watch.pop("keep_gone_hours") * _HOUR_S
+        logs = self._read_table("logs", table)
+        if "schemes" in logs:
+            watch["log_schemes"] = logs["schemes"]
         return Config(
             machines=self._read_machines(table.get("machines")),
             path=str(self._path),
@@ -286,6 +291,7 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "clipboard_limit": rules.whole(0, 10_000_000),
     "attach": rules.one_of("window", "switch"),
 }
+_LOGS: Mapping[str, rules.Rule] = {"schemes": rules.list_of(rules.scheme, "schemes")}
 _STORAGE: Mapping[str, rules.Rule] = {"limit_mib": rules.whole(8, 1_048_576)}
 
 

@@ -11,7 +11,7 @@ from textual.color import Color
 
 from core.views.glyphs import GLYPHS
 from tests.support.hostile_fleets import HOSTILE
-from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
+from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, JoinedFilter, to_ascii
 from tui.terminal.sequences import clipboard_sequences
 from tui.theme import terminal_features
 
@@ -58,7 +58,7 @@ def test_hostile_text_is_as_wide_after_the_filter_as_before() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"))))
-def test_ascii_is_as_wide_as_what_it_stands_for(text: str) -> None:
+def test_ascii_is_as_wide_as_the_glyph_that_it_replaces(text: str) -> None:
     plain = to_ascii(text)
     assert plain.isascii()
     assert len(plain) == cell_len(text)
@@ -86,3 +86,9 @@ def test_our_own_signs_have_twins_in_ascii() -> None:
 )
 def test_colours_are_what_the_environment_says(environ: dict[str, str], depth: str) -> None:
     assert terminal_features(environ, wants_ascii=False).depth == depth
+
+
+def test_a_joined_filter_does_what_its_filters_do_one_after_the_other() -> None:
+    joined = JoinedFilter((HarmlessFilter(), AsciiFilter()))
+    (segment,) = joined.apply([Segment("a\x1b\u2500")], BLACK)
+    assert segment.text == "a?-"

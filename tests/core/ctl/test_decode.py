@@ -212,7 +212,7 @@ def test_a_nested_document_that_was_read_can_be_written_again(opening: bytes, le
                 decode_one(b'{"store":{"a":%s},"sample_id":1,%s' % (row, row[1:]), content=content)
 
 
-def test_brackets_in_texts_are_no_levels() -> None:
+def test_brackets_in_texts_do_not_count_as_levels() -> None:
     texts = [rf'"\" {{[[{{" \\{"[" * 300}', "[" * 500]
     assert parse(json.dumps(texts).encode()) == texts
 
@@ -238,6 +238,16 @@ def test_a_text_that_never_ends_costs_no_more_than_its_length(end: bytes) -> Non
 
 def test_a_text_of_nothing_but_marks_is_not_cut() -> None:
     assert split_items(b"[" + b"1," * 1_000_000 + b"1]") is None
+
+
+def test_one_nan_in_a_large_answer_spoils_no_other_row() -> None:
+    rows = [{"id": number, "scores": {"f1": [0.5, {"n": number}]}} for number in range(100_000)]
+    rows[7]["scores"] = {"f1": math.nan}
+    body = json.dumps({"as_of": 1.5, "samples": rows}).encode()
+    assert len(body) > 4 * 1024 * 1024
+    fields = raw_fields(body)
+    cut = raw_rows(fields["samples"])
+    assert (len(cut), json.loads(cut[8]), fields["as_of"]) == (100_000, rows[8], b"1.5")
 
 
 @settings(max_examples=40)
