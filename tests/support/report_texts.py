@@ -4,7 +4,8 @@ A worker of xdist sends each report as UTF-8. A lone surrogate in it (a message 
 holds one) would end the whole run, and the names of the tests that failed would be lost.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,14 @@ def pytest_report_to_serializable() -> Generator[None, object, object]:
     return _sendable(sent)
 
 
-def _sendable(value: object) -> object:
+def _sendable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode()
     if isinstance(value, dict):
-        return {_sendable(key): _sendable(each) for key, each in value.items()}
+        items: dict[Any, Any] = value
+        return {_sendable(key): _sendable(each) for key, each in items.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_sendable(each) for each in value)
+        kind: Any = type(value)
+        texts: Iterable[Any] = value
+        return kind(_sendable(each) for each in texts)
     return value

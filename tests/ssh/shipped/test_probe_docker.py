@@ -38,7 +38,9 @@ class Reader:
         self.holders: dict[str, tuple[Any, ...]] = {}
         processes = SimpleNamespace(by_key={}, data_roots=lambda: {str(folder / "inspect_ai")})
         traces = SimpleNamespace(holders=lambda: self.holders)
-        self.read = DockerReader(SimpleNamespace(processes=processes, traces=traces))
+        self.read: Callable[[], dict[str, Any]] = DockerReader(
+            SimpleNamespace(processes=processes, traces=traces)
+        )
         monkeypatch.setattr(docker, "find_tool", lambda _: str(folder / "docker"))
 
     def docker(self, rows: str = "", ps: str = "", stats: str = "") -> None:
