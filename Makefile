@@ -7,7 +7,7 @@ SUITE  := -n 3 --dist loadgroup
 # Everything here starts many interpreters: compiled modules are kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-slow check mypy pyright bench pictures format clean
+.PHONY: run test test-slow fuzz check mypy pyright bench pictures format clean
 
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer
 	@$(BIN)/evalroom demo
@@ -18,6 +18,9 @@ test: check  ## every check, then the rest of the fast suite (under 10 minutes)
 test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at every moment
 	@scripts/system-packages
 	$(BIN)/pytest $(SUITE) -m slow
+
+fuzz: $(VENV)/.tests  ## ten minutes of each fuzzer (SEED=... repeats a run); part of the soak
+	$(BIN)/python -m tests.hostile.fuzz --seconds 600 $(if $(SEED),--seed $(SEED))
 
 check: $(VENV)/.tests  ## lint, format, types, import contracts, dead code, coverage of core
 	@scripts/system-packages

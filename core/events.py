@@ -139,15 +139,15 @@ class ProcessGone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadEvalFound:
-    """Files of an eval were found whose process died while no probe saw it.
+    """Files of an eval were found that nobody could watch: they name its logs.
+
+    It died while no probe saw it, or it ended without a control server.
 
     Attributes:
-        process: A key that is made from the files: its `start` is not that of the kernel.
-        logs: The paths of its logs, as far as its files name them.
-        last_written_at: When it last wrote one of its files, Unix seconds on the host's clock.
+        process: Its key; without a probe that saw it, `start` is not that of the kernel.
+        logs: The paths of its logs.
+        last_written_at: When it last wrote a file, Unix seconds on the host's clock.
         started_at: When it started, Unix seconds on the host's clock; None: unknown.
-        run_id: The id of its `eval()` call; None: unknown.
-        data_dir: The folder of its discovery file.
     """
 
     at: float

@@ -100,6 +100,7 @@ COMMANDS: Mapping[str, Behaviour] = MappingProxyType(
         "machines": _READS,
         "machines check": _READS,
         "machines prepare": _REFUSED,
+        "doctor": _READS,
         "findings": _HERE,
         "findings ack": _HERE,
         "journal": _HERE,

@@ -16,6 +16,7 @@ from cli.wiring.launches import plan_context, plan_on
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
 from core.launch.plan.matrix import expand
+from core.launch.plan.risks import author_warning
 from core.launch.plan.run_plan import RunPlan, machine_python
 from core.launch.preflight.checks import Check, CheckLevel
 from core.launch.preflight.machine_choice import check_machine, choose_machines
@@ -144,6 +145,8 @@ async def check_launches(
         for each in checked:
             request = each.plan.request
             lines.append(f"{shown(request.task)} with {shown(request.model)} on {machine.name}")
+            author = author_warning(each.plan.spec)
+            lines += [f"  warn  spec: {shown(author, 600)}"] if author else []
             lines += [f"  warn  spec: {shown(warning, 600)}" for warning in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
         print_lines(lines)

@@ -32,6 +32,7 @@ COMMANDS = (
     ("sample", "observation", "show one sample of a task"),
     ("watch", "observation", "print events as they happen, one per line, until interrupted"),
     ("machines", "machines", "show all machines, or check or prepare one"),
+    ("doctor", "machines", "check what an administrator has to set up once, and print how"),
     ("findings", "findings", "list findings, or acknowledge those about errors and losses"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),

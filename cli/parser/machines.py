@@ -61,6 +61,30 @@ class PrepareCommand(ParsedCommand):
     timeout: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorCommand(ParsedCommand):
+    """`evalroom doctor [NAME]`.
+
+    Attributes:
+        name: The machine to check; None: all machines.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.doctor:doctor"
+    name: str | None
+    timeout: float
+
+
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `doctor`."""
+    parser.epilog = "Exit status 1: something has to be set up. 3: no machine could be reached."
+    add_json(parser)
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="the machine; default: all machines"
+    )
+    add_timeout(parser)
+    parser.set_defaults(make=lambda given: command_of(DoctorCommand, given))
+
+
 def add_machines(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `machines`."""
     parser.epilog = _EPILOG

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from core.desk.step import advance
@@ -15,6 +15,8 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock, Reply, Show, SignIn
 
+MAX_LINE_CHARS = 64 * 1024 * 1024
+"""Characters of the longest event of a recording; an answer of a machine has at most 32 MiB."""
 _CHUNK_EVENTS = 500
 """Events that are read from the file at once."""
 
@@ -29,7 +31,13 @@ def read_recording(path: Path) -> Iterator[Event]:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
+            for number in count(1):
+                line = file.readline(MAX_LINE_CHARS + 1)
+                if len(line) > MAX_LINE_CHARS:
+                    raise StorageError(
+                        f"line {number} of {path} is longer than any event",
+                        "check that it is a recording",
+                    )
                 if not line.endswith("\n"):
                     return
                 if line.strip():

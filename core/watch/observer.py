@@ -271,6 +271,8 @@ class Observer:
                 self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key)
+                if one.left is not None:
+                    yield one.left
 
     # -- answers
 

@@ -59,11 +59,14 @@ class ProcessReport:
         event: The process as an event, with its state when the frame was made.
         channel: The probe's word for the state of its control socket.
         alive: Whether the process is alive.
+        left: The logs of an eval without a control server, once it has ended; None: it is alive,
+            had a control server, or named no log.
     """
 
     event: ProcessSeen
     channel: Channel
     alive: bool
+    left: DeadEvalFound | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -162,6 +165,7 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
+        left=_dead(event.process, row, at=at),
     )
 
 

@@ -23,6 +23,7 @@ from ssh.links.ssh_command import (
     link_options,
     option_words,
     takes_ssh_options,
+    unlent_options,
 )
 
 MAX_READ_BYTES = 65_536
@@ -151,7 +152,9 @@ class CommandLink:
             agent = await self._agent.query(options.get("identityagent", (None,))[0])
             self._environment = environment_with(agent)
             around = await self._master.options(options, self._environment)
-            self._command = shell_command(self._configured, {**around, **link_options(options)})
+            unlent = unlent_options(self._configured, options)
+            fit = {**around, **link_options(options), **unlent}
+            self._command = shell_command(self._configured, fit)
 
     async def start(self) -> ChildProgram:
         """See `ssh.links.link.Link.start`."""
@@ -268,7 +271,7 @@ def explain_stderr(
 ) -> MachineError | None:
     """Return the error that a link's command reports, in its own words.
 
-    None: the command reached the machine, whose shell or account failed. Only ssh tells this, by
+    None: the command reached the machine, whose shell or account failed. Only ssh reports this, by
     a status other than 255; a failure of any other command may pass by itself.
 
     Args:

@@ -9,7 +9,13 @@ import os
 from core.ports import SignIn
 from ssh.links.agent import present_agent
 from ssh.links.resolved_host import AGENT_VARIABLE
-from ssh.links.ssh_command import effective_options, is_ssh, link_options, option_words
+from ssh.links.ssh_command import (
+    effective_options,
+    is_ssh,
+    link_options,
+    option_words,
+    unlent_options,
+)
 
 CONTROL_PERSIST = "10m"
 """How long an idle ControlMaster stays open where ssh_config sets no time."""
@@ -24,7 +30,8 @@ async def sign_in_for(command: tuple[str, ...]) -> SignIn | None:
     if not is_ssh(command):
         return None
     effective = await effective_options(command)
-    options = {"BatchMode": "no", **link_options(effective)}
+    unlent = unlent_options(command, effective)
+    options = {"BatchMode": "no", **link_options(effective), **unlent}
     has_path = effective.get("controlpath", ("none",))[0] != "none"
     if has_path and effective.get("controlmaster") in _OFF:
         options["ControlMaster"] = "auto"

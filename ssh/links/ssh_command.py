@@ -23,6 +23,8 @@ _HARMFUL = {
 _TAKE_VALUES = frozenset("BbcDEeFIiJLlmOopPQRSWw")
 """Options of ssh with a value, in the same word or in the next one."""
 _FORWARDS = ("localforward", "remoteforward", "dynamicforward")
+_LENT = {"forwardagent": "ForwardAgent", "forwardx11": "ForwardX11"}
+"""Options that lend the operator's agent or display to the machine."""
 
 
 def is_ssh(command: Sequence[str]) -> bool:
@@ -79,20 +81,38 @@ def _of_ssh(words: Sequence[str]) -> tuple[str, ...]:
 def link_options(options: Options) -> dict[str, str]:
     """Return the options that make an ssh with the effective `options` fit for a link.
 
-    A RemoteCommand does not replace the link's shell, forwards that another ssh holds do not end
-    it, and a dead network is noticed.
+    A RemoteCommand does not replace the link's shell, and a dead network is noticed. A link stays
+    open for weeks, so it opens no forwards of ssh_config.
     """
     found: dict[str, str] = {}
     for option, (written, harmless) in _HARMFUL.items():
         if options.get(option, (harmless,))[0] != harmless:
             found[written] = harmless
-    if options.get("exitonforwardfailure") == ("yes",) and any(e in options for e in _FORWARDS):
+    if any(each in options for each in _FORWARDS):
         found["ClearAllForwardings"] = "yes"
     if options.get("serveraliveinterval") == ("0",):
         found |= SERVER_ALIVE
     if options.get("connecttimeout") == ("none",):
         found |= CONNECT_TIMEOUT
     return found
+
+
+def unlent_options(command: Sequence[str], options: Options) -> dict[str, str]:
+    """Return the options that keep the operator's agent and display from the machine of a link.
+
+    A command that goes on from its host, such as `ssh gateway ssh inner`, may need the agent there.
+
+    Args:
+        command: The link's command, an ssh or autossh.
+        options: Its effective options.
+    """
+    if has_remote_command(command):
+        return {}
+    return {
+        written: "no"
+        for option, written in _LENT.items()
+        if options.get(option, ("no",)) != ("no",)
+    }
 
 
 def option_words(options: dict[str, str]) -> tuple[str, ...]:

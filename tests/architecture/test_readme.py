@@ -29,7 +29,7 @@ def test_the_first_hour_names_the_keys_of_runs() -> None:
     for name, rest in (
         ("launch", "opens the form"),
         ("runs", "lists every run"),
-        ("duplicate", "edits one anew"),
-        ("run_again", "runs it again"),
+        ("duplicate", "edits a copy of one"),
+        ("run_again", "runs one again"),
     ):
         assert f"`{labels(BY_NAME[name].keys)}` {rest}" in first_hour

@@ -33,12 +33,12 @@ def _named(home: Home) -> Home:
 
 
 def test_a_spec_is_launched_waited_for_and_reported(here: Home) -> None:
-    ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
+    ran = here.run("launch", "s.toml", "--yes", "--wait", "--json")
     printed = ran.json
     assert ran.status == 0, printed
     assert (printed["state"], printed["status"]) == ("success", "success")
     [score] = printed["scores"]
-    assert (score["metric"], score["printed"]) == ("accuracy", 0.7)
+    assert (score["metric"], score["value"]) == ("accuracy", 0.7)
     assert Path(printed["logs"][0]["location"]).exists()
 
     # Nobody asks a machine for what is over: it is known from the history.

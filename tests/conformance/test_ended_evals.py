@@ -191,9 +191,23 @@ async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_le
     assert "inspect log recover" in lost.text
     # The next eval in this data folder removes its record: its trace and its buffer stay.
     one.record.unlink()
-    async with watching([machine], one.folder / "known_hosts") as watched:
+    # This Python has no Inspect: another one of the machine reads the log, or this computer does.
+    bare = this_computer(one.data_dir)
+    async with watching([bare], one.folder / "known_hosts") as watched:
         [again] = await ended(watched, one, 1)
     assert (again.state, again.row.eval_id) == (TaskState.LOST, task.row.eval_id)
+
+
+async def test_an_eval_without_a_control_server_is_described_from_its_log(evals: Evals) -> None:
+    one = evals.start("turns", args={"samples": 3, "sleep": 3}, options=("--ctl-server=false",))
+    machine = replace(this_computer(one.data_dir), python=one.python)
+    async with watching([machine], one.folder / "known_hosts") as watched:
+        process = await watched.until(lambda: watched.process(one), "it is listed")
+        assert not process.tasks
+        [task] = await ended(watched, one, 1)
+        assert list(watched.fleet.processes) == [process.key]
+    assert (task.state, task.row.task) == (TaskState.SUCCESS, "turns")
+    assert (task.progress.completed, task.progress.total) == (3, 3)
 
 
 async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never_saw_it(

@@ -16,7 +16,7 @@ from ssh.handshake import TIMEOUT_S
 from ssh.jobs import do_job
 from ssh.links.command_link import CommandLink, shell_command
 from ssh.links.sign_in import sign_in_for
-from ssh.links.ssh_command import effective_options, link_options
+from ssh.links.ssh_command import effective_options, link_options, unlent_options
 from ssh.links.ssh_config import ssh_words
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.receiving import receiving
@@ -84,6 +84,27 @@ async def test_a_dead_network_is_noticed_unless_the_user_says_how(
     options = link_options(await effective_options(("ssh", "-F", str(config), *words, "far")))
     expected = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"} if is_set else {}
     assert options == {**expected, "ConnectTimeout": "10"}
+
+
+@pytest.mark.parametrize(
+    ("command", "unlent"),
+    [
+        (("ssh", "far"), {"ForwardAgent": "no", "ForwardX11": "no"}),
+        (("ssh", "far", "ssh", "inner"), {}),
+    ],
+)
+async def test_a_link_lends_neither_agent_nor_display_and_opens_no_forward(
+    command: tuple[str, ...], unlent: dict[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("ForwardAgent yes\nForwardX11 yes\nRemoteForward 9000 localhost:22\n")
+    words = (command[0], "-F", str(config), *command[1:])
+    options = await effective_options(words)
+    assert unlent_options(words, options) == unlent
+    assert link_options(options)["ClearAllForwardings"] == "yes"
+    sign_in = await sign_in_for(words)
+    assert sign_in is not None
+    assert ("ForwardAgent=no" in sign_in.words) is bool(unlent)
 
 
 async def test_autossh_gets_what_its_ssh_needs(tmp_path: Path) -> None:

@@ -246,6 +246,7 @@ def _lines(target: str) -> dict[str, list[str]]:
         "machines": ["machines"],
         "machines check": ["machines", "check", "here"],
         "machines prepare": ["machines", "prepare", "here", "s.toml", "--yes"],
+        "doctor": ["doctor"],
         "findings": ["findings"],
         "findings ack": ["findings", "ack", "F1"],
         "journal": ["journal"],
@@ -281,7 +282,7 @@ def test_a_command_sends_only_what_the_table_allows(
     target = f"here:{one.task('turns')['task_id']}"
     words = _lines(target)[name]
     before = one.task("turns")
-    ran = home.run("--read-only", *words, timeout=90)
+    ran = home.run("--read-only", *words)
     told = ran.out + ran.err
     assert all(frame_reads(each["kind"]) for each in wire.frames()), told
     assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs()), told
@@ -297,6 +298,23 @@ def test_a_command_sends_only_what_the_table_allows(
             pass
     after = one.task("turns")
     assert (after["paused"], after["status"]) == (before["paused"], before["status"])
+    assert one.popen.poll() is None
+
+
+@GROUP
+@pytest.mark.timeout(240)
+def test_a_guide_of_another_room_sends_nothing_either(home: Home, wire: Wire, one: Eval) -> None:
+    home.run("guide", "park", f"here:{one.pid}", timeout=90)  # it waits for a confirmation
+    listed = home.run("guide", "list", "--json").json["guides"]
+    assert listed
+    for sent in wire.folder.glob("sent.*"):
+        sent.unlink()
+    ran = home.run("--read-only", "guide", "resume", listed[0]["id"], "--yes", "--confirm", "here",
+                   timeout=90)  # fmt: skip
+    assert ran.status != 0, ran
+    assert any(each["kind"] == "start" for each in wire.frames()), ran
+    assert all(frame_reads(each["kind"]) for each in wire.frames()), ran
+    assert not one.task("turns")["paused"]
     assert one.popen.poll() is None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "cli.main")
+EVALROOM = (sys.executable, "-m", "tests.support.patient_evalroom")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Home:
         """Name this computer, and the data folder of the evals to see."""
         self.configure(machine(name, data_dir))
 
-    def run(self, *words: str, timeout: float = 50.0, env: Mapping[str, str] | None = None) -> Ran:
+    def run(self, *words: str, timeout: float = 120.0, env: Mapping[str, str] | None = None) -> Ran:
         """Run evalroom to its end, without a terminal."""
         done = subprocess.run(
             [*EVALROOM, *words], env={**self.env, **(env or {})}, cwd=self.folder, check=False,
@@ -70,7 +70,7 @@ class Home:
         out = done.stdout.decode("utf-8", "surrogateescape")
         return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))
 
-    def run_closed(self, *words: str, timeout: float = 50.0) -> Ran:
+    def run_closed(self, *words: str, timeout: float = 120.0) -> Ran:
         """Run evalroom to its end with its standard input closed."""
         done = subprocess.run(
             ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *EVALROOM, *words], env=self.env,

@@ -20,7 +20,7 @@ from core.model.task import Task
 from ssh.factory import connection_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 Found = TypeVar("Found")
 Read = Callable[[str], Awaitable[Any]]
@@ -50,7 +50,7 @@ class Watched:
         return self.desk.fleet
 
     async def until(
-        self, wanted: Callable[[], Found | None], what: str, seconds: float = 30.0
+        self, wanted: Callable[[], Found | None], what: str, seconds: float = WAIT_S
     ) -> Found:
         """Return the first true answer; it fails when none came in time."""
         return await until(wanted, what, seconds, seen=self._seen)

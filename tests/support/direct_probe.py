@@ -12,7 +12,7 @@ from typing import Any
 
 from core.frames import Frame, Splitter, encode
 from tests.support.programs import program_file
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 
 class DirectProbe:
@@ -68,19 +68,19 @@ class DirectProbe:
             if frame.kind == kind and all(frame.head.get(k) == v for k, v in wanted.items())
         ]
 
-    def until(self, wanted: Callable[[], Any], seconds: float = 30.0) -> Any:
+    def until(self, wanted: Callable[[], Any], seconds: float = WAIT_S) -> Any:
         """Return what `wanted()` gives once it is true."""
         return wait_until(wanted, "the probe tells it", seconds, every=0.01, seen=self._tail)
 
     def _tail(self) -> str:
         return "\n".join(str(frame)[:300] for frame in self.frames[-12:])
 
-    def first(self, kind: str, seconds: float = 30.0, **wanted: Any) -> Frame:
+    def first(self, kind: str, seconds: float = WAIT_S, **wanted: Any) -> Frame:
         """Wait for a frame of a kind."""
         frame: Frame = self.until(lambda: self.of(kind, **wanted), seconds)[0]
         return frame
 
-    def reply(self, number: int, seconds: float = 30.0) -> Frame:
+    def reply(self, number: int, seconds: float = WAIT_S) -> Frame:
         """Wait for the answer to a request."""
         frame: Frame = self.until(
             lambda: self.of("reply", id=number) + self.of("refused", id=number), seconds
@@ -92,7 +92,7 @@ class DirectProbe:
         frames = self.of("processes")
         return json.loads(frames[-1].body) if frames else []
 
-    def process(self, pid: int, seconds: float = 30.0, **wanted: Any) -> dict[str, Any]:
+    def process(self, pid: int, seconds: float = WAIT_S, **wanted: Any) -> dict[str, Any]:
         """Wait until a process is listed with these values."""
 
         def found() -> list[dict[str, Any]]:

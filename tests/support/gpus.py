@@ -113,7 +113,7 @@ class Gpus:
     @staticmethod
     def end_of(child: subprocess.Popen[str]) -> "Ran":
         """Return the result of a start."""
-        out, err = child.communicate(timeout=40)
+        out, err = child.communicate(timeout=120)
         lines = out.split()
         pid = int(lines[0]) if lines else None
         return Ran(status=child.returncode, pid=pid, given=lines[1] if lines else "", err=err)

@@ -10,7 +10,7 @@ from core.events import LinkChanged
 from core.frames import Frame
 from core.model.machine import LinkState
 from core.ports import MachineConnection, Received
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 
 class Receiver:
@@ -24,7 +24,7 @@ class Receiver:
         """Keep one event of the connection."""
         self.received.append(received)
 
-    async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
+    async def until(self, wanted: Callable[[], bool], seconds: float = WAIT_S) -> None:
         """Wait until `wanted()`."""
         await until(wanted, "the connection received it", seconds, every=0.01, seen=self._tail)
 
@@ -59,7 +59,7 @@ class Receiver:
         facts: dict[str, Any] = json.loads(self.frames("facts")[-1].body)
         return facts
 
-    async def link(self, state: LinkState, seconds: float = 30.0) -> LinkChanged:
+    async def link(self, state: LinkState, seconds: float = WAIT_S) -> LinkChanged:
         """Wait until the link is, or was for an instant, in `state`; return how it came there."""
         before = len(self.links)
 
@@ -69,7 +69,7 @@ class Receiver:
 
         return await until(found, f"the link is {state}", seconds, every=0.01, seen=self._tail)
 
-    async def hello(self, seconds: float = 30.0) -> Frame:
+    async def hello(self, seconds: float = WAIT_S) -> Frame:
         """Wait for a first hello, or for a state that waits for the operator."""
         stuck = {LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED}
         await self.until(lambda: bool(self.frames("hello")) or self.state in stuck, seconds)

@@ -4,8 +4,8 @@ A worker of xdist sends each report as UTF-8. A lone surrogate in it (a message 
 holds one) would end the whole run, and the names of the tests that failed would be lost.
 """
 
-from collections.abc import Generator, Iterable
-from typing import Any
+from collections.abc import Generator
+from typing import Any, cast
 
 import pytest
 
@@ -21,10 +21,9 @@ def _sendable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode()
     if isinstance(value, dict):
-        items: dict[Any, Any] = value
+        items = cast("dict[Any, Any]", value)
         return {_sendable(key): _sendable(each) for key, each in items.items()}
     if isinstance(value, list | tuple):
-        kind: Any = type(value)
-        texts: Iterable[Any] = value
-        return kind(_sendable(each) for each in texts)
+        texts = cast("list[Any]", value)
+        return type(texts)(_sendable(each) for each in texts)
     return value

@@ -33,7 +33,7 @@ from tests.support.fleets import (
     NOW,
 )
 from tests.support.hostile_fleets import hostile_answers, hostile_fleet
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S, GuardedDialog
 from tui.services import RoomServices, Service
@@ -199,7 +199,7 @@ def screen_text(app: App[Any]) -> str:
     return "\n".join(line.rstrip() for line in screen_lines(app))
 
 
-async def shows(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
+async def shows(pilot: Pilot[None], words: str, seconds: float = WAIT_S) -> None:
     """Wait until these words are on screen."""
     await until(
         lambda: words in screen_text(pilot.app),

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from shlex import join
 
-from tests.support.waiting import wait_until
-
-WAIT = 30.0
+from tests.support.waiting import WAIT_S, wait_until
 
 
 class Tmux:
@@ -53,7 +51,7 @@ class Tmux:
         """Whether the program in the pane still runs."""
         return bool(self.run("list-panes", "-t", "room").strip())
 
-    def until(self, wanted: Callable[[str], object] | str, seconds: float = WAIT) -> str:
+    def until(self, wanted: Callable[[str], object] | str, seconds: float = WAIT_S) -> str:
         """Wait until the screen is as wanted (holds a text); return it.
 
         Raises:
@@ -69,7 +67,7 @@ class Tmux:
         wait_until(is_there, f"on the screen: {wanted}", seconds, seen=lambda: f"\n{screen}")
         return screen
 
-    def until_gone(self, seconds: float = WAIT) -> None:
+    def until_gone(self, seconds: float = WAIT_S) -> None:
         """Wait until the program in the pane ended."""
         wait_until(
             lambda: not self.is_alive(), "the program in the pane ended", seconds, seen=self.screen

@@ -198,7 +198,7 @@ async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> Non
         assert runs(app).table.cursor_key == checked.plan.run
 
 
-async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
+async def test_a_run_with_a_missing_or_unknown_spec_says_so() -> None:
     _, app = room_of_runs(run(1, spec={}), run(2, ago=400, spec={"task": 3}))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
@@ -224,7 +224,7 @@ async def test_a_run_that_may_live_on_another_host_is_not_started_again() -> Non
         assert launching.asked == []
 
 
-async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
+async def test_commands_are_copied_and_one_of_someone_else_is_marked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, app = room_of_runs(run(1), run(3, ago=400, operator="bob", is_ours=False))

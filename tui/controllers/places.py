@@ -10,6 +10,7 @@ from core.model.machine import LinkState, Machine
 from core.ports import Room
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
+from tui.dialogs.foreign_command import RECORDED, copy_foreign
 from tui.dialogs.prompts import HostKeyDialog
 from tui.navigation import Place, machine_of
 from tui.ui import Ui
@@ -145,6 +146,8 @@ class PlaceController:
         copied = copy_text(self._fleet, place)
         if copied is None:
             self._ui.say("There is nothing to copy here.", "warning")
+        elif self._room.is_replay and copied.what == "command":
+            copy_foreign(self._ui, copied.text, copied.what, RECORDED)
         else:
             self._ui.copy(copied.text, copied.what)
 

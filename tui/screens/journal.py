@@ -17,7 +17,7 @@ from core.strict_json import encode
 from core.text import shown
 from core.views.pages.order_page import order_page
 from core.views.tables.orders import orders_table
-from tui.dialogs.foreign_command import copy_foreign
+from tui.dialogs.foreign_command import RECORDED, copy_foreign
 from tui.keys.bindings import bindings
 from tui.navigation import Place, Subject, is_there
 from tui.panes.page import PagePane
@@ -161,7 +161,7 @@ class JournalScreen(PanesScreen):
             self.ui.say("There is nothing to copy here.", "warning")
         elif self.ui.room.is_replay:
             text = shown(order.command, _COMMAND)
-            copy_foreign(self.ui, text, "command", "Whoever made this recording")
+            copy_foreign(self.ui, text, "command", RECORDED)
         else:
             self.ui.copy(shown(order.command, _COMMAND), "command")
 

@@ -23,7 +23,7 @@ from core.views.pages.run_page import (
     run_page,
 )
 from core.views.tables.runs import runs_table, way_to_tasks
-from tui.dialogs.foreign_command import copy_foreign
+from tui.dialogs.foreign_command import RECORDED, copy_foreign
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -248,11 +248,11 @@ class RunsScreen(PanesScreen):
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
         if self.ui.room.is_replay:
-            copy_foreign(self.ui, text, what, "Whoever made this recording")
+            copy_foreign(self.ui, text, what, RECORDED)
         elif run.is_ours:
             self.ui.copy(text, what)
         else:
-            copy_foreign(self.ui, text, what, shown(run.operator or "Somebody", 60))
+            copy_foreign(self.ui, text, what, shown(run.operator or "Someone", 60))
 
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""
@@ -269,7 +269,7 @@ class RunsScreen(PanesScreen):
             self.controllers.terminals.attach(run)
         else:
             line = " ".join(plain_word(word) for word in words)
-            self.ui.copy(shown(line), "command")
+            self._copy(shown(line, _COMMAND), "command", run)
 
 
 def _line(words: str, tone: Tone = "dim") -> TextLine:

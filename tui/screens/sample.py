@@ -22,6 +22,7 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine
 from core.views.pages.detail_lines import error_lines, event_lines, message_lines, store_lines
 from core.views.pages.sample_page import sample_page
+from tui.dialogs.foreign_command import RECORDED, copy_foreign
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -142,7 +143,10 @@ class SampleScreen(PollingScreen):
             self.ui.say(_NOT_STEERED, "warning")
         elif not self._is_read_only():
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
-            self.ui.copy(line, "command")
+            if self.ui.room.is_replay:
+                copy_foreign(self.ui, line, "command", RECORDED)
+            else:
+                self.ui.copy(line, "command")
 
     def _tell_the_journal(self) -> None:
         """Record that the content of this sample was shown, and when; not the content."""

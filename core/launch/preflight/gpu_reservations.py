@@ -4,10 +4,11 @@ A run with `gpus = N` starts through `ssh/shipped/gpu_holder`, which reserves N 
 eval has ended. The rules for every program that reads or writes reservations:
 
 - Folder: the machine's `gpu_locks` of the config. Without it, `SHARED_FOLDER`, and if that is not
-  usable, `OWN_FOLDER` (mode 0700); accounts then don't see each other's reservations, and that is
-  said. A folder is usable if it belongs to root or to this account, and is sticky where others
-  may write to it: only root creates `SHARED_FOLDER` (mode 1777; `MAKE_SHARED_FOLDER`). It is opened
-  once, without following a link, and every file relative to it.
+  usable, `OWN_FOLDER` (mode 0700); accounts then don't see each other's reservations, and a
+  message says so. A folder is usable if it belongs to root or to this account, and is sticky
+  where others may write to it: only root creates `SHARED_FOLDER` (mode 1777;
+  `MAKE_SHARED_FOLDER`). It is opened once, without following a link, and every file relative to
+  it.
 - Files: each account has its own for each GPU, mode 0644: `GPU-<uuid>.lock`, or `index-<n>.lock` if
   the driver reports no UUID that starts with `GPU-` (`lock_name`); where another account has that
   name, with eight random hex digits before `.lock`. Nobody else can remove such a file, or write
@@ -43,6 +44,10 @@ SHARED_FOLDER = "/var/lock/evalroom"
 """The default folder of reservations, shared by all accounts."""
 MAKE_SHARED_FOLDER = f"sudo install -d -m 1777 -o root {SHARED_FOLDER}"
 """The command with which an administrator makes it, until the next start of the machine."""
+KEEP_SHARED_FOLDER = (
+    f"echo 'd {SHARED_FOLDER} 1777 root root -' | sudo tee /etc/tmpfiles.d/evalroom.conf"
+)
+"""The command with which systemd makes it again at each start; `/var/lock` is a memory disk."""
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096

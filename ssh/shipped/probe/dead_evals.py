@@ -4,12 +4,14 @@ An eval that ends removes its record and its sample buffer, and packs its trace 
 killed leaves them: the trace file names each log that it wrote, the buffers name their logs.
 """
 
+import gzip
 import hashlib
 import json
 import os
 import re
 import time
 import zipfile
+import zlib
 
 from ssh.shipped.common.proc import MAX_RECORD_BYTES, read_file, start_mark
 from ssh.shipped.probe.liveness import start_time_of
@@ -233,9 +235,21 @@ def logs_traced(path):
     return logs, began
 
 
+def logs_left(traces, pid):
+    """Return the logs that the trace file of a process names; Inspect packs it at its end."""
+    name = os.path.join(traces, "trace-%d.log" % pid)
+    for path in (name, name + ".gz"):
+        if os.path.isfile(path) and not os.path.islink(path):
+            return [each for each in logs_traced(path)[0] if os.path.lexists(each)][:MAX_LOGS]
+    return []
+
+
 def ends_of(path):
-    """Return the first and the last bytes of a file."""
+    """Return the first and the last bytes of a file; of a packed one, the first."""
     try:
+        if path.endswith(".gz"):
+            with gzip.open(path) as packed:
+                return packed.read(TRACE_HEAD_BYTES)
         with open(path, "rb") as file:
             head = file.read(TRACE_HEAD_BYTES)
             size = os.fstat(file.fileno()).st_size
@@ -243,7 +257,7 @@ def ends_of(path):
                 return head
             file.seek(max(TRACE_HEAD_BYTES, size - TRACE_TAIL_BYTES))
             return head + b"\n" + file.read(TRACE_TAIL_BYTES)
-    except OSError:
+    except (OSError, EOFError, zlib.error):
         return b""
 
 

@@ -17,12 +17,13 @@ from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.interpreter import interpreter_of
 from ssh.shipped.probe.liveness import start_time_of
+from ssh.shipped.probe.records import data_root
 from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
 
 SENT_FIELDS = ("pid", "start", "run_id", "started_at", "api_version", "socket_path", "data_dir")
 SENT_FIELDS += ("found", "alive", "channel", "waiting_since", "took", "argv", "run", "variables")
 SENT_FIELDS += ("cwd", "python", "ended_at", "unsignalled", "container")
-SENT_FIELDS += ("is_stopped",)
+SENT_FIELDS += ("is_stopped", "logs")
 RECORD_FIELDS = ("run_id", "started_at", "api_version", "socket_path", "control_dir", "data_dir")
 
 
@@ -40,7 +41,7 @@ class EvalProcess:
         self.found = "record"
         self.alive = True
         self.channel = "contained" if place == CONTAINED else "new"
-        self.container = None  # what tells the container of a contained process
+        self.container = None  # identifies the container of a contained process
         self.waiting_since = None
         self.is_stopped = False  # by a signal, as far as it is known while it does not answer
         self.took = None
@@ -55,6 +56,8 @@ class EvalProcess:
         self.is_cut_off = False  # it listens at its socket, whose file was removed
         self.log_dir = None
         self.root = None  # the data folder of its record
+        self.traces = None  # the folder of its trace file, if it has no control server
+        self.logs = []  # what its trace file names, once it has ended without a control server
         self.client = EvalClient(probe, self)
         if not self.is_contained:
             self.client.start()
@@ -111,6 +114,7 @@ class EvalProcess:
         self.cwd = link_of(self.pid, "cwd")
         self.opted_out = has_no_control_server(argv, env)
         if self.place == HERE:
+            self.traces = os.path.join(data_root(env), "traces")
             self.log_dir = log_dir_of(argv, self.cwd, env)
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 
@@ -169,7 +173,7 @@ def link_of(pid, name):
 
 
 def container_facts(pid):
-    """Return what tells the container of a process, and the process's pid in it."""
+    """Return what identifies the container of a process, and the process's pid in it."""
     engine, container = container_of(pid)
     inner = inner_pids(pid)
     return {

@@ -7,7 +7,7 @@ import time
 import traceback
 
 from ssh.shipped.common.namespaces import CONTAINED
-from ssh.shipped.probe.dead_evals import DeadEvals
+from ssh.shipped.probe.dead_evals import DeadEvals, logs_left
 from ssh.shipped.probe.discovery import Discovery
 from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.frames import compact
@@ -131,6 +131,8 @@ class ProcessList(threading.Thread):
                 if time.monotonic() - process.record_gone_at < RECORD_GONE_S:
                     return
             process.alive, process.ended_at = False, now
+            if process.socket_path is None and process.traces:
+                process.logs = logs_left(process.traces, process.pid)
             process.ended_mono = time.monotonic()
             process.waiting_since = None
             process.client.stop()

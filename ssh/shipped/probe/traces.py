@@ -17,6 +17,7 @@ LASTING_S = 4.0  # what began later is not sent: most actions end at once
 FIND_EVERY_S = 10.0  # between two searches for the trace of a process
 MAX_TRACED_PROCESSES = 200
 MAX_LASTING_ROWS = 1000
+MAX_NEW_TIES = 500
 
 
 class Traces(threading.Thread):
@@ -88,6 +89,20 @@ class Traces(threading.Thread):
         self.sent[key] = rows
         head = {"pid": key[0], "start": key[1], "at": time.time()}
         self.probe.frames.state(("doing", key), "doing", head, compact(rows))
+
+    def forget_removed(self, projects):
+        """Forget the sandboxes that Docker no longer lists; so weeks of evals take no memory.
+
+        Those that a living process made last may still be about to appear in the list.
+        """
+        for key, ties in list(self.ties.items()):
+            lives = lives_still(key, None)
+            known = list(ties)
+            for project in known[: len(known) - MAX_NEW_TIES] if lives else known:
+                if project not in projects:
+                    ties.pop(project, None)
+            if not lives and not ties:
+                self.ties.pop(key, None)
 
     def holders(self):
         """Return project -> (pid, start, task, sample id, epoch, whether that process lives)."""

@@ -34,13 +34,13 @@ def test_a_usual_spec_has_no_risk() -> None:
 
 
 @pytest.mark.parametrize("name", CODE_VARIABLES)
-def test_variables_that_decide_what_code_runs_are_said(name: str) -> None:
+def test_variables_that_decide_what_code_runs_are_reported(name: str) -> None:
     [line] = said(f'env = {{ {name} = "/x" }}')
     assert line == f"env sets {name}, which decides what code the eval runs"
 
 
 @pytest.mark.parametrize(("more", "says"), RISKY)
-def test_what_is_odd_is_allowed_and_said(more: str, says: str) -> None:
+def test_odd_values_are_allowed_and_reported(more: str, says: str) -> None:
     assert says in "; ".join(said(more))
 
 
@@ -75,7 +75,7 @@ def test_usual_values_have_no_shape_of_a_secret(value: str) -> None:
     assert not has_secret_shape(value)
 
 
-def test_a_spec_of_somebody_else_names_first_whose_secrets_it_would_use(tmp_path: Path) -> None:
+def test_a_spec_of_someone_else_names_first_whose_secrets_it_would_use(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(
         'task = "evalroom/smoke"\nmodel = "mockllm/model"\nmachine = "any"\non_error = "stop"\n'

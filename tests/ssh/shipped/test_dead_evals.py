@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import gzip
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from inspect_ai.log._recorders.buffer.database import location_dir_and_file
 
 from ssh.shipped.probe import dead_evals, network_mounts
-from ssh.shipped.probe.dead_evals import DeadEvals, folder_hash, is_open, logs_traced
+from ssh.shipped.probe.dead_evals import DeadEvals, folder_hash, is_open, logs_left, logs_traced
 from tests.support.waiting import wait_until
 
 LOG = "2026-01-01T00-00-00+00-00_t_abcdefghijklmnopqrstuv.eval"
@@ -166,6 +167,19 @@ def test_a_hostile_trace_file_names_no_log(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "trace-1.log"
     path.write_bytes(line + b' "Log Write"\n' + line + b"\n")
     assert logs_traced(str(path))[0] == []
+
+
+def test_the_packed_trace_file_of_an_ended_eval_names_its_log(data: DataFolder) -> None:
+    trace = data.write_trace(traced("Log Write", str(data.log)))
+    traces = str(trace.parent)
+    assert logs_left(traces, data.pid) == [str(data.log)]
+    packed = trace.with_suffix(".log.gz")
+    packed.write_bytes(gzip.compress(trace.read_bytes()))
+    trace.unlink()
+    assert logs_left(traces, data.pid) == [str(data.log)]
+    packed.write_bytes(packed.read_bytes()[:20])
+    assert logs_left(traces, data.pid) == []
+    assert logs_left(traces, data.pid + 1) == []
 
 
 def test_links_and_other_files_are_not_followed(data: DataFolder) -> None:

@@ -37,11 +37,13 @@ class Reader:
         self.folder = folder
         self.holders: dict[str, tuple[Any, ...]] = {}
         processes = SimpleNamespace(by_key={}, data_roots=lambda: {str(folder / "inspect_ai")})
-        traces = SimpleNamespace(holders=lambda: self.holders)
-        self.read: Callable[[], dict[str, Any]] = DockerReader(
-            SimpleNamespace(processes=processes, traces=traces)
-        )
+        traces = SimpleNamespace(holders=lambda: self.holders, forget_removed=lambda _: None)
+        self._reader = DockerReader(SimpleNamespace(processes=processes, traces=traces))
         monkeypatch.setattr(docker, "find_tool", lambda _: str(folder / "docker"))
+
+    def read(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._reader()
+        return found
 
     def docker(self, rows: str = "", ps: str = "", stats: str = "") -> None:
         (self.folder / "rows").write_text(rows)
