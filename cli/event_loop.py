@@ -14,8 +14,8 @@ def run_loop(work: Coroutine[Any, Any, int], *, grace_s: float = GRACE_S) -> int
     """Run `work` and return its exit status.
 
     SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel it, so that it cleans up; the status is then 128 +
-    signal. A command that does not end within `grace_s` seconds is ended all the same, and soon
-    after a second SIGINT.
+    signal. A command that does not end within `grace_s` seconds is killed, and soon after a
+    second SIGINT too.
     """
 
     async def guarded() -> int:

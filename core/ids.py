@@ -14,7 +14,7 @@ class ProcessKey:
     Attributes:
         machine: The machine that it runs on.
         pid: Its process id on that machine.
-        start: Opaque text of the probe (boot and start time) that tells a reused pid apart.
+        start: Opaque text of the probe (boot and start time) that distinguishes a reused pid.
     """
 
     machine: MachineName

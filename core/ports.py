@@ -148,7 +148,7 @@ class EventStore(Protocol):
         ...
 
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
-        """Write findings that opened, changed or closed, in place of what was written of them.
+        """Write findings that opened, changed or closed; they replace their older versions.
 
         Raises:
             StorageError: They are not on disk.

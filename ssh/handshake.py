@@ -46,7 +46,7 @@ ERROR_RATE_BYTES, ERROR_BURST_BYTES = 1024 * 1024, 8 * 1024 * 1024
 LATE_OUTPUT_TIMEOUT_S = 1.0
 """How long to wait for the rest of the output of a program that has ended, seconds."""
 CHUNK_BYTES = 2048
-"""How much of the program each mark stands for."""
+"""Bytes of the program that each mark confirms."""
 CHUNK_TIMEOUT_S = 15.0
 """How long the next mark may take, seconds: 2 kB at 1 kbit/s."""
 TIMEOUT_S = READY_TIMEOUT_S * (MAX_ATTEMPTS - 1) + LAST_READY_TIMEOUT_S

@@ -110,7 +110,7 @@ class LinkSupervisor:
         self._state: LinkState | None = None
         self._retry = asyncio.Event()
         self._may_read = asyncio.Event()
-        """Set: what the machine sends is read."""
+        """Set while the output of the machine is read."""
         self._may_read.set()
         self._interactive = False
         self._needs_trust: NeedsTrust | None = None

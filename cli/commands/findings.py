@@ -99,7 +99,7 @@ def _task_names(events: Sequence[Event]) -> Mapping[TaskKey, str]:
 
 
 def _subject(finding: Finding, names: Mapping[TaskKey, str]) -> str:
-    """Return what a finding is about, in the words that a TARGET has."""
+    """Return what a finding is about, written as a TARGET."""
     if finding.task is not None:
         name = names.get(finding.task)
         named = f" ({shown(name, 60)})" if name is not None else ""

@@ -28,7 +28,7 @@ class RunCommand(ParsedCommand):
 
     Attributes:
         name: The run's id, or any unique part of it; the same in every command.
-        content: Whether to print the whole errors of a few samples.
+        content: Whether to print the full errors of a few samples.
     """
 
     run_by: ClassVar[str] = "cli.commands.runs:run"

@@ -145,12 +145,12 @@ def why_lines(run: Run) -> Iterator[str]:
 
 
 def example_json(examples: Iterable[ErrorExample]) -> list[dict[str, Any]]:
-    """Return the whole errors of samples as a value for JSON."""
+    """Return the full errors of samples as a value for JSON."""
     return [{**_group(each.group), "text": each.text, "trouble": each.trouble} for each in examples]
 
 
 def example_lines(examples: Iterable[ErrorExample]) -> Iterator[str]:
-    """Yield the whole errors of samples, as lines; made harmless for the terminal."""
+    """Yield the full errors of samples, as lines; made harmless for the terminal."""
     for each in examples:
         yield ""
         yield f"    {error_group_line(each.group)}"

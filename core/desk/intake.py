@@ -122,7 +122,7 @@ class Intake:
         self._woken.set()
 
     def wake(self) -> None:
-        """End the present wait of `turn`: somebody else has work to do in the loop."""
+        """End the present wait of `turn`: someone else has work to do in the loop."""
         self._woken.set()
 
     def is_passed(self, machine: MachineName) -> bool:

@@ -181,7 +181,7 @@ class LogReader:
 
         A log that hung comes last, so that it can't hold up the others again. One that could not
         be read comes after those that may be final, and the newest end comes first: a command
-        that waits for a few seconds still tells what ended just now.
+        that waits for a few seconds still reports what ended just now.
         """
         task = fleet.tasks[key]
         is_unreadable = task.state is TaskState.UNREADABLE

@@ -21,7 +21,7 @@ class Recorder:
     """Writes every event it is called with, in order, as lines of JSON.
 
     An existing file is replaced. Only its owner can read it (mode 0600); a device or a pipe keeps
-    its mode. A link that somebody else left in its place is not followed. Lines are flushed at
+    its mode. A link that someone else left in its place is not followed. Lines are flushed at
     once, so a killed evalroom loses only the newest events.
 
     Args:

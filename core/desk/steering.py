@@ -24,7 +24,7 @@ class Steering:
         connections: Send the frames that update a probe's poll list.
         observers: Make those frames.
         wake: Wakes the desk's loop.
-        spent: Is told how many seconds the frames for a machine took.
+        spent: Called with the seconds that it took to make the frames for a machine.
     """
 
     def __init__(

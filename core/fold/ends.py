@@ -15,7 +15,7 @@ from core.model.process import Process, ProcessState
 from core.model.task import Task, TaskRow, TaskState
 
 UNSEEN_AFTER_S = 10.0
-"""Seconds since a process was last listed from which on nobody saw its end."""
+"""If a process was last listed longer ago than this, evalroom did not see its end, seconds."""
 _CLOCK_SLACK_S = 5.0
 _MAX_RUN_CHARACTERS = 64
 _LOG_NAME = re.compile(r"_(?P<task_id>[A-Za-z0-9]{8,40})\.(?:eval|json)\Z")

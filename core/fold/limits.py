@@ -1,7 +1,7 @@
 """Keeps what the fleet holds of a machine within `core.model.limits`, whatever the machine sends.
 
-Where there is no room, the oldest gone processes of that machine leave first, with their tasks.
-What is left out then is counted on its machine, and never takes the place of another machine's.
+If there is no room, the oldest gone processes of that machine leave first, with their tasks.
+evalroom counts for each machine what it left out. No machine takes room from another one.
 """
 
 from collections.abc import Iterable

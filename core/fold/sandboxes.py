@@ -1,7 +1,7 @@
 """Which eval holds which of Inspect's Docker containers.
 
 Inspect makes a Compose project for each sample, and names it by the task. Neither its name nor its
-labels tell the process or the sample; the trace file of the eval does. A project that no trace
+labels identify the process or the sample; the eval's trace file does. A project that no trace
 names may be held by every process that could have made it.
 """
 

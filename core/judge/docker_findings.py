@@ -73,7 +73,7 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
 
 
 def unclaimed_words(fleet: Fleet, name: MachineName, at: float) -> tuple[int, str] | None:
-    """Return the number of old containers whose holder nobody knows, and what is known of them.
+    """Return the number of old containers with an unknown holder, and what is known of them.
 
     None: there are none. They are never offered for removal.
     """

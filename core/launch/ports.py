@@ -35,7 +35,7 @@ class OutputChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorExample:
-    """The whole error of one sample that stands for its group.
+    """The full error of one sample, as an example of its group.
 
     Attributes:
         group: The group, with the sample.

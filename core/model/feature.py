@@ -1,4 +1,4 @@
-"""The names of what an Inspect can show or do; `core.ctl.features` says what each needs."""
+"""The features of an Inspect, by name; `core.ctl.features` says what each needs."""
 
 from typing import Literal
 

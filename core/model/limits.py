@@ -1,4 +1,4 @@
-"""How much of what a machine sends evalroom keeps. All beyond is counted, and said."""
+"""Limits of what evalroom keeps of one machine. What exceeds them is counted and reported."""
 
 from dataclasses import dataclass
 

@@ -294,7 +294,7 @@ class ProbeFound:
         pid: The probe's process id.
         read_only: Whether it relays GETs only.
         clock_offset: The host's clock minus the desk's at the hello, seconds.
-        boot_id: What tells the boots of kernels apart; empty if unknown.
+        boot_id: Identifies one boot of a kernel; empty if unknown.
         namespace: Its pid namespace, as that kernel names it; empty if unknown.
     """
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from core.model.sample import SampleId
 
+_K8S = "K8s "
+"""The begin of the actions of Inspect's sandbox in Kubernetes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
@@ -31,4 +34,4 @@ class Operation:
     @property
     def is_command(self) -> bool:
         """Whether it is a command, in a sandbox or beside the eval."""
-        return self.action == "Subprocess"
+        return self.action == "Subprocess" or self.action.startswith(_K8S)

@@ -136,6 +136,16 @@ class Process:
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
 
     @property
+    def sandbox_type(self) -> str:
+        """The type of sandbox that its command line names; empty: it names none."""
+        for at, word in enumerate(self.argv):
+            name, equals, value = word.partition("=")
+            if name == "--sandbox":
+                chosen = value if equals else " ".join(self.argv[at + 1 : at + 2])
+                return chosen.partition(":")[0]
+        return ""
+
+    @property
     def can_signal(self) -> bool:
         """Whether evalroom may interrupt or kill it."""
         return self.unsignalled is None

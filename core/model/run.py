@@ -31,7 +31,7 @@ class RunState(StrEnum):
     ERROR = "error"
     """It did not start, or one of its logs says error."""
     CANCELLED = "cancelled"
-    """One of its logs says cancelled, and none says error: somebody ended it on purpose."""
+    """One of its logs says cancelled, and none says error: someone ended it on purpose."""
     LOST = "lost"
     """Its process is known to be gone, and its log says that it never ended."""
     UNREADABLE = "unreadable"

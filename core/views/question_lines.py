@@ -1,4 +1,4 @@
-"""The lines of a question: evalroom's own stand bare, a machine's stand in a frame of its own."""
+"""The lines of a question: evalroom's own are plain, those of a machine have a frame."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ from collections import deque
 from core.ctl.decode import JsonObject, number
 
 CLOCK_STEP_S = 5.0
-"""If a clock differs from its known offset by more than this, somebody set it."""
+"""If a clock differs from its known offset by more than this, someone set it."""
 REMEMBERED = 30
 """How many differences of the clocks are kept for the ages of frames."""
 SPACING_S = 1.0

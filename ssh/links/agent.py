@@ -144,7 +144,7 @@ def _read_keys(answer: bytes) -> tuple[bytes, ...]:
 
 
 class _TmuxAnswer:
-    """What tmux said last, shared by all machines."""
+    """The last answer of tmux, shared by all machines."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

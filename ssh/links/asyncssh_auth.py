@@ -63,7 +63,7 @@ class AuthClient(asyncssh.SSHClient):
         """See asyncssh. Accepts if there is an answer: the operator's, or a password of before.
 
         A server that asked nothing in the round before has no questions: sshd offers this method
-        where nothing stands behind it. The next method is tried then, before sshd's patience ends.
+        even if nothing is behind it. The next method is then tried before sshd gives up.
         """
         has_questions, self._questions_asked = self._questions_asked, False
         self._rounds += 1

@@ -271,7 +271,7 @@ def explain_stderr(
 ) -> MachineError | None:
     """Return the error that a link's command reports, in its own words.
 
-    None: the command reached the machine, whose shell or account failed. Only ssh tells this, by
+    None: the command reached the machine, whose shell or account failed. Only ssh reports this, by
     a status other than 255; a failure of any other command may pass by itself.
 
     Args:

@@ -109,8 +109,8 @@ def resolved_host(
         is_expanded: Whether the files of host keys and the agent are expanded already, as `ssh -G`
             prints them.
         own_reading: The options by evalroom's own reading. `ssh -G` prints a list of files without
-            quotes; where its files have blanks, the own reading tells where one ends. None: the
-            files that exist tell it.
+            quotes; if its files have blanks, evalroom's own reading shows where one ends. None:
+            the files that exist show it.
 
     Raises:
         ConfigProblem: A value can't be expanded.

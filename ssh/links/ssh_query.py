@@ -19,7 +19,7 @@ _WITHOUT_QUERY_TEXTS = (
 )
 _UNRESOLVED_TEXT = "Could not resolve"
 _NOT_BATCH = ("-o", "BatchMode=no")
-"""Debian's ssh changes ServerAliveInterval in batch mode, as if somebody had set it."""
+"""Debian's ssh changes ServerAliveInterval in batch mode, as if someone had set it."""
 _NOISE = ("Pseudo-terminal will not be allocated", "terminating, ")
 
 

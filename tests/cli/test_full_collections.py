@@ -23,7 +23,7 @@ def test_a_lost_cycle_is_collected_once_nobody_types() -> None:
         clock.later(121.0)
         quiet[0] = 0.5
         collections.tick()
-        assert lost() is not None, "somebody types"
+        assert lost() is not None, "someone types"
         quiet[0] = 4.0
         collections.tick()
         assert lost() is None

@@ -1,4 +1,4 @@
-"""Recordings that somebody hostile made: what `evalroom replay` is handed."""
+"""Recordings that someone hostile made: what `evalroom replay` is handed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Specs that somebody hostile wrote: what each of them tries, piece by piece."""
+"""Specs that someone hostile wrote: what each of them tries, piece by piece."""
 
 CODE_VARIABLES = (
     "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PATH", "PYTHONPATH", "PYTHONHOME",

@@ -120,7 +120,7 @@ class FakeEval:
             except OSError:
                 return
             if not _is_of_this_test(connection):
-                connection.close()  # a probe of somebody else on this computer found it
+                connection.close()  # a probe of someone else on this computer found it
                 continue
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 

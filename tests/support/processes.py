@@ -159,7 +159,7 @@ def _has_memory(pid: int) -> bool:
 def _read(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:  # it ended, or is somebody else's
+    except OSError:  # it ended, or is someone else's
         return b""
 
 

@@ -88,7 +88,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
 ) -> None:
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):
-        # Somebody else's run is paused after a yes, and the row says so.
+        # Someone else's run is paused after a yes, and the row says so.
         await pilot.press("2", "p")
         await previewed(pilot, "someone else launched it")
         assert "ctl task pause" in one_line(app)

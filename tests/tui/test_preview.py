@@ -116,7 +116,7 @@ async def test_a_plan_that_takes_long_says_how_far_it_is_and_can_be_stopped() ->
         assert acting.carried == []
 
 
-async def test_somebody_elses_run_takes_a_yes() -> None:
+async def test_someone_elses_run_takes_a_yes() -> None:
     _, acting, app = opened()
     acting.ours = False
     async with app.run_test(size=WIDE) as pilot:

@@ -224,7 +224,7 @@ async def test_a_run_that_may_live_on_another_host_is_not_started_again() -> Non
         assert launching.asked == []
 
 
-async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
+async def test_commands_are_copied_and_one_of_someone_else_is_marked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, app = room_of_runs(run(1), run(3, ago=400, operator="bob", is_ours=False))

@@ -316,4 +316,4 @@ def _title(template: Template) -> Shown:
 
 
 def _author(run: Run) -> str:
-    return run.operator or "Somebody else"
+    return run.operator or "Someone else"

@@ -1,4 +1,4 @@
-"""Shows a command that somebody else wrote before it reaches the clipboard."""
+"""Shows a command that someone else wrote before it reaches the clipboard."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ _LINE = 400
 
 
 class ForeignCommandDialog(Dialog[bool]):
-    """Show a command that somebody else wrote. Only `y` copies it."""
+    """Show a command that someone else wrote. Only `y` copies it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", show=False),
@@ -49,7 +49,7 @@ class ForeignCommandDialog(Dialog[bool]):
 
 
 def copy_foreign(ui: Ui, text: Shown, what: str, writer: str) -> None:
-    """Copy a command of somebody else, once the operator has seen who wrote it.
+    """Copy a command of someone else, once the operator has seen who wrote it.
 
     Args:
         ui: The app.

@@ -252,7 +252,7 @@ class RunsScreen(PanesScreen):
         elif run.is_ours:
             self.ui.copy(text, what)
         else:
-            copy_foreign(self.ui, text, what, shown(run.operator or "Somebody", 60))
+            copy_foreign(self.ui, text, what, shown(run.operator or "Someone", 60))
 
     def action_attach(self) -> None:
         """Attach to the terminal of the selected run."""

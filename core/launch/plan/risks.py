@@ -1,4 +1,4 @@
-"""What a spec may do that an operator should know before its start: allowed, said in the plan."""
+"""Risks of a spec that the plan names: they are allowed, but the operator should know them."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _HERE = re.compile(r"http://(localhost|127\.[0-9.]+|\[::1\]|host\.docker\.intern
 
 
 def author_warning(spec: Spec) -> str:
-    """Return whose secrets a spec would use that somebody else wrote; empty: it is one's own.
+    """Return a warning if someone else wrote the spec; empty: this operator wrote it.
 
     A plan shows this sentence first.
     """

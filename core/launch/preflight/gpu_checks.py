@@ -84,7 +84,7 @@ def shared_folder_warning(why: str) -> Check:
 
 
 def tool_warning(error: str) -> Check:
-    """Return the warning of a tool that lists GPUs all the same."""
+    """Return the warning of a tool that failed but still listed GPUs."""
     return warning("GPUs", error_of(error), "check that GPU on the machine: nvidia-smi -q")
 
 

@@ -4,10 +4,11 @@ A run with `gpus = N` starts through `ssh/shipped/gpu_holder`, which reserves N 
 eval has ended. The rules for every program that reads or writes reservations:
 
 - Folder: the machine's `gpu_locks` of the config. Without it, `SHARED_FOLDER`, and if that is not
-  usable, `OWN_FOLDER` (mode 0700); accounts then don't see each other's reservations, and that is
-  said. A folder is usable if it belongs to root or to this account, and is sticky where others
-  may write to it: only root creates `SHARED_FOLDER` (mode 1777; `MAKE_SHARED_FOLDER`). It is opened
-  once, without following a link, and every file relative to it.
+  usable, `OWN_FOLDER` (mode 0700); accounts then don't see each other's reservations, and a
+  message says so. A folder is usable if it belongs to root or to this account, and is sticky
+  where others may write to it: only root creates `SHARED_FOLDER` (mode 1777;
+  `MAKE_SHARED_FOLDER`). It is opened once, without following a link, and every file relative to
+  it.
 - Files: each account has its own for each GPU, mode 0644: `GPU-<uuid>.lock`, or `index-<n>.lock` if
   the driver reports no UUID that starts with `GPU-` (`lock_name`); where another account has that
   name, with eight random hex digits before `.lock`. Nobody else can remove such a file, or write

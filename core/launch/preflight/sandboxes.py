@@ -8,7 +8,7 @@ from core.launch.preflight.survey_facts import TaskFacts
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 
 DEFAULT_SANDBOX_BYTES = 1024**3
-"""Assumed memory of the containers of one sample, if no compose file tells: 1 GiB."""
+"""Assumed memory of the containers of one sample, if no compose file says otherwise: 1 GiB."""
 SANDBOXES_PER_CPU = 2
 """Inspect's default for `max_sandboxes`, for each processor."""
 

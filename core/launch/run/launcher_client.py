@@ -23,7 +23,7 @@ START_TIMEOUT_S = 90.0
 after that."""
 MAX_PIECE_BYTES = 64 * 1024
 MAX_EXAMPLES = 5
-"""Most samples of a run whose whole error is read."""
+"""Most samples of a run whose full error is read."""
 
 
 async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
@@ -147,7 +147,7 @@ async def read_logs(
 async def read_examples(
     worker: Worker, run: Run, secrets: Mapping[str, str]
 ) -> tuple[ErrorExample, ...]:
-    """Return the whole error of one sample of each group of a run's errors, a few at most.
+    """Return the full error of one sample of each group of a run's errors, a few at most.
 
     Raises:
         JobFailed: The machine can't read them.

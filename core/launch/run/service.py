@@ -140,7 +140,7 @@ class DeskLaunchService:
         return OutputChunk(data=b"", end=0, size=0)
 
     async def error_examples(self, run: Run) -> tuple[ErrorExample, ...]:
-        """Return the whole error of one sample of each group of a run's errors.
+        """Return the full error of one sample of each group of a run's errors.
 
         Raises:
             RequestFailed: They can't be read.

@@ -98,7 +98,7 @@ class Spec:
         log_dir: Where logs go; None: into the run's own folder.
         tags, metadata: Written into the logs.
         notes: Free text for people.
-        author: Who wrote the spec, if not this operator; empty: this operator. It is no key of a
+        author: Who wrote the spec, if not this operator; empty: this operator. It is not a key of a
             spec: it comes from the owner of the file, or from the run that is launched again.
     """
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def author_of(path: Path) -> str:
-    """Return the name of the account that owns a file; empty: this account does, or nobody can say.
+    """Return the name of the account that owns a file; empty: this account, or unknown.
 
-    Root's files count as somebody else's, except for root.
+    Root's files count as those of someone else, except for root.
     """
     try:
         uid = path.stat().st_uid

@@ -142,7 +142,7 @@ def _first(run: Run) -> Iterator[Fact]:
                 yield words("", line, "warning", _LONG)
             command = why_command(run, log)
             if command:
-                what = "whole errors:" if log.errors else "its error:"
+                what = "full errors:" if log.errors else "its error:"
                 yield words("", what, "dim")
                 yield words("", command, "key", _COMMAND)
     if run.has_failed:

@@ -25,6 +25,8 @@ from core.views.tables.tasks import (
     state_word,
 )
 
+_SEEN_SANDBOXES = frozenset({"docker", "local"})
+"""Types of sandboxes that evalroom sees, or that are no more than a folder of the eval."""
 _SHOWN_METRICS = 40
 
 
@@ -54,6 +56,17 @@ def task_page(
     )
 
 
+def _sandboxes(line: TaskLine) -> Iterator[Fact]:
+    """Yield whether evalroom sees the sandboxes, where it knows that the task has some."""
+    kind = line.process.sandbox_type if line.process is not None else ""
+    if line.task.has_sandboxes:
+        number = fmt.plural(len(line.task.sandboxed), "running sample")
+        yield words("sandboxes", f"docker; {number} known to hold one", "dim")
+    elif kind and kind not in _SEEN_SANDBOXES and not line.task.is_over:
+        why = "evalroom does not see its sandboxes, so it can't tell whether they run"
+        yield words("sandboxes", f"{kind}: {why}", "warning")
+
+
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
@@ -64,6 +77,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("model", row.model)
     yield words("solver", row.solver)
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
+    yield from _sandboxes(line)
     yield fact("tokens", _tokens(line))
     yield fact("messages", count_cell(task.total_messages))
     yield fact("HTTP retries", count_cell(row.http_retries, "warning", zero="plain"))

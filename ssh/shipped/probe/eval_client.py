@@ -77,7 +77,7 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches once, without a pause, because somebody asked for it."""
+        """Read all watches once, without a pause, because someone asked for it."""
         with self.wake:
             for watch in self.watches.values():
                 watch.is_hurried = True

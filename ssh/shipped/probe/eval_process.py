@@ -41,7 +41,7 @@ class EvalProcess:
         self.found = "record"
         self.alive = True
         self.channel = "contained" if place == CONTAINED else "new"
-        self.container = None  # what tells the container of a contained process
+        self.container = None  # identifies the container of a contained process
         self.waiting_since = None
         self.is_stopped = False  # by a signal, as far as it is known while it does not answer
         self.took = None
@@ -173,7 +173,7 @@ def link_of(pid, name):
 
 
 def container_facts(pid):
-    """Return what tells the container of a process, and the process's pid in it."""
+    """Return what identifies the container of a process, and the process's pid in it."""
     engine, container = container_of(pid)
     inner = inner_pids(pid)
     return {

@@ -31,7 +31,7 @@ MAX_MOUNTS_BYTES = 4 * 1024 * 1024
 
 
 def is_on_network(path):
-    """Whether a folder is on a file system that other hosts may share; True: it can't be told."""
+    """Whether a folder is on a file system that other hosts may share; True also if unknown."""
     try:
         lines = read_file("/proc/self/mountinfo", MAX_MOUNTS_BYTES).decode("utf-8", "replace")
     except OSError:

@@ -14,7 +14,7 @@ OUTLIER = (
 MIN_DOUBT_S = 3.0
 MAX_DOUBT_S = 60.0
 ALLOWED_DEBT_S = 25.0  # quick reads may run ahead of their share by a quarter of a second
-FRESH_DEBT_S = 300.0  # the same for the first reads of a new probe: somebody has just asked
+FRESH_DEBT_S = 300.0  # the same for the first reads of a new probe: someone has just asked
 REMEMBERED = 3
 MAX_KINDS = 200
 NUMBER = re.compile(r"=[0-9.]+")

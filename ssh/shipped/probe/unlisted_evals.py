@@ -37,7 +37,7 @@ def unlisted_evals(listed):
 
 
 def unlisted_row(pid):
-    """Return what tells such a process to its operator: pid, a name and its account."""
+    """Return what identifies such a process to an operator: pid, a name and its account."""
     words = [os.path.basename(word) for word in argv_of(pid) or [] if not word.startswith("-")]
     name = " ".join(words[:2])
     try:

@@ -11,7 +11,7 @@ class Watch:
         self.as_of = head.get("as_of")
         self.due = 0.0
         self.asked = None  # when the last read began
-        self.is_hurried = False  # somebody asked for it: the next read needs no pause
+        self.is_hurried = False  # someone asked for it: the next read needs no pause
         self.raw = None  # (length, hash) of the last answer
         self.last = None  # the same without its clocks
         self.trouble = None  # the error that the desk knows

@@ -12,7 +12,7 @@ from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_tool
 from ssh.shipped.common.users import user_name
 
-CHILD_LIFE_S = 60  # a child that nobody looks for any more ends by itself
+CHILD_LIFE_S = 60  # a child that nobody looks for ends by itself
 GONE_WAIT_S = 1.0  # how long an ending session may take to end its processes
 CHILD = "import time; time.sleep(%d)" % CHILD_LIFE_S
 LOGIN_MANAGER = ("org.freedesktop.login1", "/org/freedesktop/login1")

@@ -25,7 +25,7 @@ _PAUSE, _RESUME = Action(verb=Verb.PAUSE), Action(verb=Verb.RESUME)
 async def test_a_target_that_changed_since_the_preview_is_previewed_again_and_nothing_is_sent(
     busy_eval: Eval,
 ) -> None:
-    """Somebody else pauses hard while our soft pause waits for its Enter."""
+    """Someone else pauses hard while our soft pause waits for its Enter."""
     async with acting_on_eval(busy_eval) as acted:
         task = await acted.task(busy_eval)
         plan = await acted.plan(_PAUSE, task)
@@ -61,7 +61,7 @@ async def test_counts_that_move_each_second_never_ask_again(busy_eval: Eval) -> 
 
 
 async def test_a_plan_without_the_right_confirmation_sends_nothing(busy_eval: Eval) -> None:
-    """No yes for somebody else's run; wrong words for a drain."""
+    """No yes for someone else's run; wrong words for a drain."""
     async with acting_on_eval(busy_eval) as acted:
         task = await acted.task(busy_eval)
         pause = await acted.plan(_PAUSE, task)

@@ -72,7 +72,7 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
 ) -> None:
     three = started(evals, RED, RED, BLUE)
     [first, second, third] = [one for one, _ in three]
-    second.post("/models/pause?model=mock%2Ftalker")  # somebody else did
+    second.post("/models/pause?model=mock%2Ftalker")  # someone else did
     async with acting_over(evals, three) as acted:
         everywhere = with_model(acted.watched.fleet, MODEL)
         assert {each.process.pid for each in everywhere} == {one.pid for one, _ in three}

@@ -51,7 +51,7 @@ async def test_only_pauses_of_this_guide_are_resumed_after_a_restart(
 ) -> None:
     before, killed, ours = three
     await asyncio.to_thread(before.post, f"/models/pause?model={MODEL}")
-    await asyncio.to_thread(ours.pause)  # somebody else's own latch
+    await asyncio.to_thread(ours.pause)  # someone else's own latch
     book = Book()
     async with guided(tmp_path / "h.sqlite3", *three, book=book) as here:
         for one in three:
@@ -82,10 +82,10 @@ async def test_only_pauses_of_this_guide_are_resumed_after_a_restart(
         assert len(here.acted.sent) == 1
     assert paused(before), "what was paused before the incident stays so"
     assert not paused(ours)
-    assert ours.task()["process_paused"], "somebody else's own pause stays"
+    assert ours.task()["process_paused"], "someone else's own pause stays"
 
 
-async def test_a_pause_that_somebody_changed_meanwhile_is_left_as_it_is(
+async def test_a_pause_that_someone_changed_meanwhile_is_left_as_it_is(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = started(evals, evals.folder / "d").wait_ready()

@@ -92,7 +92,7 @@ def test_a_container_that_an_eval_may_hold_by_now_is_not_removed() -> None:
     assert desk.jobs == []
 
 
-def test_the_step_is_over_once_somebody_else_removed_them() -> None:
+def test_the_step_is_over_once_someone_else_removed_them() -> None:
     desk = Desk(fleet_with(read(left(1))))
 
     async def work() -> None:

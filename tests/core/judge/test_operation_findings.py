@@ -56,6 +56,12 @@ def test_a_command_that_runs_for_long_is_a_finding_about_its_sample() -> None:
     assert found.sample.sample_id == 1
 
 
+def test_a_command_in_a_pod_counts_too() -> None:
+    name = "K8s execute command in Pod"
+    [found] = commands(watched(replace(HANGS, action=name, what=name, words="")))
+    assert found.text.startswith(f"{name} of sample 1/1 has run for over 10m.")
+
+
 def test_it_changes_at_each_double_and_closes_when_the_command_ends() -> None:
     fleet = watched(HANGS)
     same = judged_after(TimePassed(at=NOW + 300), fleet=fleet)

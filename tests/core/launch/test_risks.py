@@ -75,7 +75,7 @@ def test_usual_values_have_no_shape_of_a_secret(value: str) -> None:
     assert not has_secret_shape(value)
 
 
-def test_a_spec_of_somebody_else_names_first_whose_secrets_it_would_use(tmp_path: Path) -> None:
+def test_a_spec_of_someone_else_names_first_whose_secrets_it_would_use(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(
         'task = "evalroom/smoke"\nmodel = "mockllm/model"\nmachine = "any"\non_error = "stop"\n'

@@ -126,7 +126,7 @@ def test_a_start_that_fails_says_why_on_its_screen_under_a_name_that_was_free(
 ) -> None:
     asked = plan(spec("engine = 'tmux'\npython = '/no/python'"))
     name = asked.attach[-1].removeprefix("=")
-    # Somebody's session has the name, on a server that somebody started with all he had.
+    # Someone's session has the name, on a server that someone started with all he had.
     home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 60", env={"LEAK": SECRET})
     started = home.begin(asked)
     assert started.attach == attach_command(f"{name}-2")

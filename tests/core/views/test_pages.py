@@ -1,9 +1,12 @@
 """What pages tell."""
 
-from core.events import LogUnreadable, ProbeAnswered
+import pytest
+
+from core.events import LogUnreadable, OperationsSeen, ProbeAnswered
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
-from core.model.machine import ProbeFound
+from core.model.machine import Container, Docker, ProbeFound, SandboxHolder, ToolState
+from core.model.operation import Operation
 from core.views.pages.machine_page import machine_page
 from core.views.pages.process_page import process_page
 from core.views.pages.sample_page import sample_page
@@ -13,12 +16,16 @@ from tests.support.fleets import (
     NOW,
     facts,
     fleet_after,
+    fleet_of_tasks,
     log_read,
     named,
     process_gone,
     process_key,
     running_fleet,
+    sample,
+    samples_seen,
     task_key,
+    task_row,
 )
 from tests.support.table_rows import page_text
 
@@ -79,3 +86,42 @@ def test_a_finished_task_page_gives_every_score() -> None:
 def test_pages_of_what_is_gone_say_so() -> None:
     assert "no longer known" in page_text(task_page(Fleet(), task_key(), NOW))
     assert "no longer known" in page_text(process_page(Fleet(), process_key(), NOW))
+
+
+@pytest.mark.parametrize(
+    ("words", "reports"),
+    [
+        (("--sandbox", "k8s:values.yaml"), "sandboxes: k8s: evalroom does not see its sandboxes"),
+        (("--sandbox=proxmox",), "sandboxes: proxmox: evalroom does not see its sandboxes"),
+        (("--sandbox", "docker"), ""),
+        (("--sandbox",), ""),
+        ((), ""),
+    ],
+)
+def test_a_task_says_that_its_sandboxes_are_not_seen(words: tuple[str, ...], reports: str) -> None:
+    fleet = fleet_of_tasks(task_row(), argv=("inspect", "eval", "t.py", *words))
+    told = page_text(task_page(fleet, task_key(), NOW))
+    assert reports in told if reports else "sandboxes:" not in told
+
+
+def test_a_task_says_how_many_samples_hold_a_container() -> None:
+    holder = SandboxHolder(
+        pid=100, start=process_key().start, task="gdm_intercode_ctf", sample_id=1, epoch=1,
+        is_alive=True,
+    )  # fmt: skip
+    box = Container(id="c1", project="inspect-gdm_intercod-iabc123", holder=holder)
+    docker = Docker(state=ToolState.OK, containers=(box,), total=1)
+    fleet = fleet_after(
+        samples_seen(sample(1), sample(2)), facts(docker=docker), fleet=fleet_of_tasks(task_row())
+    )
+    told = page_text(task_page(fleet, task_key(), NOW))
+    assert "sandboxes: docker; 1 running sample known to hold one" in told
+    machine = page_text(machine_page(fleet, H1, NOW))
+    assert "sample 1/1 of gdm_intercode_ctf (process 100)" in machine
+
+
+def test_a_process_says_what_it_does_before_its_samples_run() -> None:
+    build = Operation(action="Subprocess", what="docker compose build", since=NOW - 90)
+    seen = OperationsSeen(at=NOW, process=process_key(), operations=(build,))
+    fleet = fleet_after(seen, fleet=fleet_of_tasks(task_row()))
+    assert "doing: docker compose build 1:30" in page_text(process_page(fleet, process_key(), NOW))

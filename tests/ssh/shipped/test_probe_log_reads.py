@@ -46,7 +46,7 @@ def test_a_log_is_read_with_the_inspect_on_the_path_if_no_interpreter_is_known(
         read_with_first([bare], asked, 60.0)
 
 
-def test_a_log_that_somebody_waits_for_is_read_before_those_that_may_take_long(
+def test_a_log_that_someone_waits_for_is_read_before_those_that_may_take_long(
     tmp_path: Path,
 ) -> None:
     answers = Answers()
