@@ -32,6 +32,7 @@ from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Received, Reply, SignIn
 from core.read_only import frame_reads
+from ssh.home_logs import NO_INSPECT, HomeLogs
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
 from ssh.links.link import Link, LinkFactory
@@ -123,6 +124,7 @@ class LinkSupervisor:
         self._advice: str | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._link: Link | None = None
+        self._home_logs = HomeLogs()
         self._job_slots = asyncio.Semaphore(MAX_JOBS_PER_LINK)
 
     @property
@@ -163,7 +165,13 @@ class LinkSupervisor:
             raise RequestFailed(f"not sent: {self._machine} is read-only")
         if self._session is None or not self._session.is_up:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
-        return await self._session.request(frame, deadline=deadline)
+        session = self._session
+        reply = await session.request(frame, deadline=deadline)
+        if frame.kind == "logs" and reply.error == NO_INSPECT:
+            return await self._home_logs.answer(
+                frame, reply, lambda each: session.request(each, deadline=deadline)
+            )
+        return reply
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
         """See `core.ports.MachineConnection.work`."""

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 _PRIVATE = 0o600
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_new(path: Path, content: bytes) -> None:
@@ -14,7 +15,7 @@ def write_new(path: Path, content: bytes) -> None:
         FileExistsError: The file exists already; it is unchanged.
         OSError: The file can't be written; nothing is left behind.
     """
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    handle = os.open(path, _NEW, _PRIVATE)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -83,6 +83,7 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         buffer=_buffer(row),
         last_written_at=number(row, "last_written_at"),
         run=text(what, "run") or "",
+        is_copy=row.get("is_copy") is True,
     )
 
 

@@ -73,6 +73,7 @@ class LogHeader:
         last_written_at: When an eval without an end last wrote its log or its trace file, Unix
             seconds on the host's clock; None: not known.
         run: The id of the run of evalroom that its metadata names; empty: none.
+        is_copy: Whether a copy was read on this computer: its machine has no usable Inspect.
     """
 
     location: str
@@ -94,6 +95,7 @@ class LogHeader:
     buffer: LogBuffer | None = None
     last_written_at: float | None = None
     run: str = ""
+    is_copy: bool = False
 
     @property
     def is_final(self) -> bool:

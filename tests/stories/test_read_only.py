@@ -320,6 +320,23 @@ def test_a_command_sends_only_what_the_table_allows(
     assert one.popen.poll() is None
 
 
+@GROUP
+@pytest.mark.timeout(240)
+def test_a_guide_of_another_room_sends_nothing_either(home: Home, wire: Wire, one: Eval) -> None:
+    home.run("guide", "park", f"here:{one.pid}", timeout=90)  # it waits for a confirmation
+    listed = home.run("guide", "list", "--json").json["guides"]
+    assert listed
+    for sent in wire.folder.glob("sent.*"):
+        sent.unlink()
+    ran = home.run("--read-only", "guide", "resume", listed[0]["id"], "--yes", "--confirm", "here",
+                   timeout=90)  # fmt: skip
+    assert ran.status != 0, ran
+    assert any(each["kind"] == "start" for each in wire.frames()), ran
+    assert all(frame_reads(each["kind"]) for each in wire.frames()), ran
+    assert not one.task("turns")["paused"]
+    assert one.popen.poll() is None
+
+
 JOBS_BY_VERB = {verb: how for (_, verb), how in JOBS.items()}
 
 

@@ -89,6 +89,8 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
         after = process.ended_after if process is not None else None
         yield words("ended", end_words(after, task.ended_at))
     yield words("log", row.log_location, "dim", limit=1_000)
+    if task.header is not None and task.header.is_copy and task.is_over:
+        yield words("log read", "here, from a copy: its machine has no Inspect", "dim")
     if task.log_problem:
         again = "; evalroom tries again, r reads it now" if row.log_location else ""
         yield words("log error", f"{task.log_problem}{again}", "warning", limit=400)

@@ -12,6 +12,7 @@ from ssh.shipped.common.other_inspects import other_inspects
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool, tool_variables
 
+NO_INSPECT = "evalroom knows no Python with Inspect on this machine"
 LOG_SCRIPT = embedded_program("log_script")
 MAX_LOG_ANSWER_BYTES = 24 * 1024 * 1024
 
@@ -65,4 +66,4 @@ def read_with_first(pythons, asked, timeout_s, data_dir=None, run=run_log_script
             return run(words, asked, timeout_s, env)
         except Absent:
             continue
-    raise Absent("evalroom knows no Python with Inspect on this machine")
+    raise Absent(NO_INSPECT)

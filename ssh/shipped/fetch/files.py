@@ -42,7 +42,7 @@ def lock(path, until):
     Children that inherit the descriptor keep the lock, so that none keeps running unnoticed.
     """
     with writing(path):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         while True:
             try:

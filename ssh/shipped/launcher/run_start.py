@@ -64,7 +64,8 @@ def start_run(given):
     if secrets_path and secrets_path != "-" and not is_started:
         write_secrets(at_home(secrets_path), given["secrets"])
     outputs = [os.path.join(folder, name) for name in START_OUTPUTS]
-    fds = [os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for path in outputs]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    fds = [os.open(path, flags, 0o600) for path in outputs]
     try:
         child = subprocess.Popen(
             ["/bin/sh", given["script"]],

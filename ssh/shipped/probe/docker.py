@@ -56,7 +56,9 @@ class DockerReader:
         running = [str(each.get("id", ""))[:12] for each in rows if is_running(each)]
         if running and self.memory_in < 0:
             self.read_memory_of_containers(tool, running[:MAX_MEASURED])
-        holders = self.holders({project_of(each) for each in rows} - {""})
+        projects = {project_of(each) for each in rows} - {""}
+        self.probe.traces.forget_removed(projects)
+        holders = self.holders(projects)
         containers = [self.container(each, holders) for each in rows[:MAX_CONTAINERS]]
         unlisted = []
         if LINUX and any(each["project"] and not each["holder"] for each in containers):

@@ -16,6 +16,7 @@ from core.model.machine import (
     SandboxHolder,
     ToolState,
     UnlistedEval,
+    UnseenEval,
 )
 from core.model.operation import Operation
 from core.model.process import ProcessState
@@ -106,7 +107,7 @@ def test_a_project_has_the_start_of_its_tasks_name(task: str, part: str) -> None
     assert task_part(task) == part
 
 
-def test_sandboxes_that_run_are_no_finding() -> None:
+def test_running_sandboxes_open_no_finding() -> None:
     fleet = watched(both(-1), *(e for n in range(4) for e in (read(n, box(1), box(2)), both(n))))
     assert docker_findings(fleet) == []
 
@@ -219,7 +220,7 @@ MAKERS: dict[str, Event] = {
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_nothing_is_told_of_a_container_that_an_eval_of_the_machine_may_hold(maker: Event) -> None:
+def test_a_container_that_an_eval_may_hold_is_not_reported(maker: Event) -> None:
     old = box(1, holder=None, project="inspect-other-iabc123", created=NOW - 20_000.0)
     fleet = watched(maker, read(0, old), read(1, old))
     assert docker_findings(fleet) == []
@@ -235,7 +236,7 @@ def test_nothing_is_told_of_a_container_that_an_eval_of_the_machine_may_hold(mak
     ],
     ids=["young", "unknown age", "no project", "not Inspect's"],
 )
-def test_other_containers_are_no_finding(container: Container) -> None:
+def test_other_containers_open_no_finding(container: Container) -> None:
     assert docker_findings(watched(read(0, container), read(1, container))) == []
 
 
@@ -247,6 +248,23 @@ def test_a_new_probe_does_not_forget_who_made_a_container() -> None:
     assert "docker rm --force --volumes c1" in found.text
     open_one = UnlistedEval(pid=100)  # a notebook: its eval is over, its process lives
     fleet = judged_after(read(3, bare, unlisted=(open_one,)), fleet=fleet)
+    assert docker_findings(fleet) == []
+
+
+def test_sandboxes_on_another_engine_are_told_to_be_unseen() -> None:
+    mine = UnseenEval(pid=100, start=process_key().start)
+    fleet = watched(read(0, state=ToolState.ABSENT, unseen=(mine, UnseenEval(pid=7, start="x"))))
+    [found] = docker_findings(fleet)
+    assert (found.process, found.tone) == (process_key(), "warning")
+    assert found.text.startswith("Process 100 runs samples in Docker, but evalroom finds no docker")
+    other = judged_after(read(1, box(1), unseen=(mine,)), fleet=fleet)
+    assert "but the engine that evalroom reads has none" in docker_findings(other)[0].text
+    failed = judged_after(
+        read(1, state=ToolState.FAILED, error="permission denied", unseen=(mine,)), fleet=fleet
+    )
+    assert "can't read Docker there (permission denied)" in docker_findings(failed)[0].text
+    assert docker_findings(judged_after(read(1, box(1)), fleet=fleet)) == []
+    fleet = judged_after(process_gone(at=NOW + 5), read(1, unseen=(mine,)), fleet=fleet)
     assert docker_findings(fleet) == []
 
 
@@ -276,7 +294,7 @@ def test_a_sample_whose_trace_shows_that_it_removes_its_sandbox_lost_nothing() -
     assert docker_findings(fleet) == []
 
 
-def test_an_engine_that_evalroom_may_not_read_is_not_told_to_have_stopped() -> None:
+def test_an_engine_that_evalroom_may_not_read_is_not_reported_as_stopped() -> None:
     up = watched(both(-1), read(0, box(1), box(2)))
     failed = read(1, state=ToolState.FAILED, error="permission denied")
     [found] = docker_findings(judged_after(failed, fleet=up))

@@ -37,7 +37,7 @@ class Reader:
         self.folder = folder
         self.holders: dict[str, tuple[Any, ...]] = {}
         processes = SimpleNamespace(by_key={}, data_roots=lambda: {str(folder / "inspect_ai")})
-        traces = SimpleNamespace(holders=lambda: self.holders)
+        traces = SimpleNamespace(holders=lambda: self.holders, forget_removed=lambda _: None)
         self._reader = DockerReader(SimpleNamespace(processes=processes, traces=traces))
         monkeypatch.setattr(docker, "find_tool", lambda _: str(folder / "docker"))
 

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from ssh.shipped.probe import trace_file
+from ssh.shipped.probe import traces as traces_module
 from ssh.shipped.probe.commands_in_traces import described
+from ssh.shipped.probe.liveness import start_of
 from ssh.shipped.probe.trace_file import MAX_POLL_BYTES, TraceFile, open_trace
+from ssh.shipped.probe.traces import MAX_NEW_TIES, Traces
 from tests.support.usage import cpu_seconds
 
 STARTED = 1_000.0
@@ -76,11 +79,11 @@ def test_an_action_without_an_end_lasts(trace: Trace) -> None:
         assert trace.rows(line(event, event)) == [row]
 
 
-def test_an_action_that_has_just_begun_is_not_told(trace: Trace) -> None:
+def test_an_action_that_has_just_begun_is_not_reported(trace: Trace) -> None:
     assert trace.rows(line("enter", "a", start_time=STARTED + 97)) == []
 
 
-def test_the_oldest_inner_action_is_told_with_the_number_of_its_kind(trace: Trace) -> None:
+def test_the_oldest_inner_action_is_reported_with_the_number_of_its_kind(trace: Trace) -> None:
     [row] = trace.rows(
         line("enter", "a", action="Subtask", detail="solve", **of_sample(1)),
         line("enter", "b", detail="make all", start_time=STARTED + 5, **of_sample(1)),
@@ -106,9 +109,7 @@ def test_an_action_of_an_earlier_process_with_this_pid_does_not_count(trace: Tra
 @pytest.mark.parametrize(
     "broken", ['{"action": "Subp', "", "null", "[" * 100_000, '{"trace_id": 1}']
 )
-def test_after_a_broken_line_nothing_is_told_of_what_began_before_it(
-    broken: str, trace: Trace
-) -> None:
+def test_after_a_broken_line_earlier_actions_are_not_reported(broken: str, trace: Trace) -> None:
     assert trace.rows(line("enter", "a"))
     assert trace.rows(f"{broken}\n") == []
     assert trace.rows(line("enter", "b"))
@@ -124,7 +125,7 @@ def test_a_line_without_an_end_takes_no_memory(
     assert trace.rows("y" * 50 + "\n", line("enter", "b"))
 
 
-def test_a_trace_that_was_cut_is_read_anew(trace: Trace) -> None:
+def test_a_trace_that_was_cut_is_read_again(trace: Trace) -> None:
     assert trace.rows(line("enter", "a"), line("enter", "b"))
     trace.path.write_text("")
     [row] = trace.rows(line("enter", "c", detail="true"))
@@ -186,7 +187,7 @@ def test_only_the_trace_that_a_process_itself_has_open_is_read(tmp_path: Path) -
         ((), ("subprocess", "", "")),
     ],
 )  # fmt: skip
-def test_a_command_is_told_by_its_first_plain_words(
+def test_a_command_is_named_by_its_first_plain_words(
     command: tuple[str, ...], told: tuple[str, str, str]
 ) -> None:
     assert described(shlex.join(command)) == told
@@ -195,5 +196,42 @@ def test_a_command_is_told_by_its_first_plain_words(
 @pytest.mark.parametrize(
     "odd", ["'no end", "a\\ b", '"x', "$(x)", "docker compose '" + "x" * 10**6]
 )
-def test_an_odd_command_is_told_without_words(odd: str) -> None:
+def test_an_odd_command_is_reported_without_words(odd: str) -> None:
     assert described(odd)[1] == ""
+
+
+def test_an_eval_none_of_whose_sandboxes_docker_ever_lists_is_unseen(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = Traces(None)
+    key = (os.getpid(), start_of(os.getpid(), None))
+    traces.files[key], traces.ties[key] = trace.reader, trace.ties
+    up, down = (shlex.join((*COMPOSE, verb)) for verb in ("up", "down"))
+    trace.rows(line("enter", "a", detail=up, **of_sample(1)), line("exit", "a", detail=up))
+    assert traces.unseen() == []
+    monkeypatch.setattr(traces_module, "UNSEEN_AFTER_S", -1.0)
+    assert traces.unseen() == [key]
+    trace.rows(line("enter", "b", detail=down, **of_sample(1)))
+    assert traces.unseen() == []  # it has no sandbox any more
+    trace.rows(line("enter", "c", detail=up, **of_sample(1)), line("exit", "c", detail=up))
+    traces.forget_removed({"inspect-other-i000001"})
+    assert traces.unseen() == [key]
+    traces.forget_removed({PROJECT})
+    traces.forget_removed(set())
+    assert traces.unseen() == []
+
+
+def test_sandboxes_that_docker_no_longer_lists_are_forgotten() -> None:
+    traces = Traces(None)
+    here, gone = (os.getpid(), start_of(os.getpid(), None)), (2**22 + 1, "b-1")
+    numbers = range(MAX_NEW_TIES + 100)
+    for key in (here, gone):
+        traces.ties[key] = {f"inspect-a-i{n:06}": ("a", n, 1) for n in numbers}
+    listed = {"inspect-a-i000001"}
+    traces.forget_removed(listed)
+    assert list(traces.ties[gone]) == [*listed]
+    assert list(traces.ties[here])[:2] == [*listed, "inspect-a-i000100"]
+    assert len(traces.ties[here]) == MAX_NEW_TIES + 1
+    traces.forget_removed(set())
+    assert gone not in traces.ties
+    assert len(traces.ties[here]) == MAX_NEW_TIES

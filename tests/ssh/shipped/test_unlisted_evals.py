@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ssh.shipped.probe.unlisted_evals import engine_of, may_be_same, unlisted_evals
+from ssh.shipped.common.users import user_name
+from ssh.shipped.probe.unlisted_evals import engine_of, may_be_same, unlisted_evals, unlisted_row
 from tests.support.evals import environment, short_folder
 from tests.support.waiting import wait_until
 
@@ -61,6 +63,9 @@ def test_an_eval_of_a_script_without_a_control_server_may_hold_containers(
         with script_without_a_channel(folder, **more) as pid:
             assert pid in unlisted_evals([])
             assert pid not in unlisted_evals([pid])
+            row = unlisted_row(pid)
+            assert row == {"pid": pid, "name": f"{Path(sys.executable).name} study.py",
+                           "user": user_name(os.getuid())}  # fmt: skip
             for old in (folder / "d" / "inspect_ai").glob("traces/*"):
                 old.unlink()  # as Inspect does once there are ten newer ones
             assert pid in unlisted_evals([])
