@@ -5,7 +5,7 @@ holds one) would end the whole run, and the names of the tests that failed would
 """
 
 from collections.abc import Generator
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,12 +18,11 @@ def pytest_report_to_serializable() -> Generator[None, object, object]:
 
 
 def _sendable(value: Any) -> Any:
+    whole: Any = value
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode()
     if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value)
-        return {_sendable(key): _sendable(each) for key, each in items.items()}
+        return {_sendable(key): _sendable(each) for key, each in whole.items()}
     if isinstance(value, list | tuple):
-        texts = cast("list[Any]", value)
-        return type(texts)(_sendable(each) for each in texts)
+        return type(whole)(_sendable(each) for each in whole)
     return value
