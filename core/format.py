@@ -14,7 +14,7 @@ _LONG = 1e6
 """From here on a score is written in scientific notation."""
 _SMALL, _TINY = 0.005, 0.0005
 """Below these a score gets a third decimal, and is written in scientific notation."""
-_IN_SYNC_S = 0.05
+_IN_SYNC_S = 0.5
 _LAST_CLOCK = 4_000_000_000.0
 _MINUTE = 60
 _HOUR = 3_600

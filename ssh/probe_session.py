@@ -108,6 +108,7 @@ class ProbeOptions:
                 "facts_every": self.watch.facts_every,
                 "discover_every": self.watch.discover_every,
                 "lease": self.lease,
+                "log_schemes": list(self.watch.log_schemes),
             },
         )
 

@@ -27,6 +27,7 @@ def config_text(config: Config) -> str:
                 "keep_gone_hours": watch.keep_gone / _HOUR_S,
                 "cadences": cadences,
             },
+            "logs": {"schemes": list(watch.log_schemes)},
             "screen": asdict(config.screen),
             "storage": asdict(config.storage),
             "keys": dict(config.keys),

@@ -15,7 +15,9 @@ from cli.wiring.desk import desk_running
 from cli.wiring.terminal import can_show_room
 from core import format as fmt
 from core.config.model import Config
+from core.events import Event
 from core.fleet import Fleet
+from core.fold.reflected import reflected
 from core.model.task import Task, TaskState
 from core.text import shown
 from storage.config_text import config_text
@@ -66,7 +68,13 @@ async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
     about = f"pid {demo.pid}, about {demo.seconds:.0f} s"
     print_lines([f"running a small eval-set on this computer ({about})"])
     sentences = EventLines(only_trouble=True)
-    stop = desk.listen(lambda event: print_lines(sentences.of(event)))
+
+    def on_event(event: Event) -> None:
+        kept = reflected(desk.fleet, event)
+        if kept is not None:
+            print_lines(sentences.of(kept))
+
+    stop = desk.listen(on_event)
     try:
         ended = await _ended(desk, demo)
     finally:

@@ -13,6 +13,7 @@ from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.history import history_of, past_of
 from core.events import Event
+from core.fold.reflected import reflected
 from core.text import shown
 from storage.paths import paths
 
@@ -48,13 +49,16 @@ async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool
     sentences = EventLines()
 
     def on_event(event: Event) -> None:
+        kept = reflected(desk.fleet, event)
         try:
+            if kept is None:
+                return
             if as_json:
-                row = event_row(event)
+                row = event_row(kept)
                 if row is not None:
                     print_json_line(row)
             else:
-                print_lines(sentences.of(event))
+                print_lines(sentences.of(kept))
         except OSError as error:  # the reader of the pipe went away
             if not over.done():
                 over.set_exception(error)

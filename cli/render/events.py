@@ -42,6 +42,8 @@ from core.model.sample import Sample
 from core.model.task import TaskRow
 from core.text import shown
 
+_MAX_REMEMBERED = 100_000
+"""States that were reported, which are remembered at most."""
 _PULSE = (LinkHeard, ReadsUnchanged, TimePassed)
 
 
@@ -198,6 +200,9 @@ class EventLines:
         self._unread.pop(process, None)
         for task in [task for task in self._samples if task.process == process]:
             del self._samples[task]
+        if len(self._last) > _MAX_REMEMBERED:  # of tasks that ended; at worst a line comes twice
+            self._last.clear()
+            self._names.clear()
 
     def _name(self, task: TaskKey) -> str:
         return self._names.get(task) or f"{task.machine} {shown(task.task_id)}"

@@ -127,6 +127,7 @@ class _ConfigReader:
             "watch": _WATCH,
             "screen": _SCREEN,
             "storage": _STORAGE,
+            "logs": _LOGS,
         }
         self._machine_rules: Mapping[str, rules.Rule] = _machine_rules(path.parent)
 
@@ -144,6 +145,9 @@ class _ConfigReader:
         watch = self._read_table("watch", table)
         if "keep_gone_hours" in watch:
             watch["keep_gone"] = watch.pop("keep_gone_hours") * _HOUR_S
+        logs = self._read_table("logs", table)
+        if "schemes" in logs:
+            watch["log_schemes"] = logs["schemes"]
         return Config(
             machines=self._read_machines(table.get("machines")),
             path=str(self._path),
@@ -286,6 +290,7 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "clipboard_limit": rules.whole(0, 10_000_000),
     "attach": rules.one_of("window", "switch"),
 }
+_LOGS: Mapping[str, rules.Rule] = {"schemes": rules.list_of(rules.scheme, "schemes")}
 _STORAGE: Mapping[str, rules.Rule] = {"limit_mib": rules.whole(8, 1_048_576)}
 
 

@@ -68,9 +68,13 @@ CADENCES: Mapping[TaskPhase, Cadence] = MappingProxyType(
 )
 
 
+LOG_SCHEMES = ("s3", "gs", "gcs", "az", "abfs", "abfss")
+"""The schemes of URLs at which logs of evals are read, unless the config says otherwise."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchConfig:
-    """The `[watch]` table.
+    """The `[watch]` table, and `schemes` of `[logs]`.
 
     Attributes:
         cadences: Seconds between polls, by phase; a poll also waits at least 100 times as long
@@ -78,12 +82,14 @@ class WatchConfig:
         facts_every: Seconds between readings of a machine's facts.
         discover_every: Seconds between searches for new processes.
         keep_gone: Seconds that an ended process and its tasks stay in the fleet.
+        log_schemes: Schemes of URLs at which logs of evals are read.
     """
 
     cadences: Mapping[TaskPhase, Cadence] = field(default_factory=lambda: CADENCES)
     facts_every: float = 10.0
     discover_every: float = 1.0
     keep_gone: float = 86_400.0
+    log_schemes: tuple[str, ...] = LOG_SCHEMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from core.config.keys import canonical_keys
 from core.config.model import CADENCES, Cadence, TaskPhase
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,62}")
+_SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9+.-]{0,19}")
 _WORD_PATTERN = re.compile(r"[!-,./-~][!-~]{0,254}")
 _PORT_LAST = 65_535
 
@@ -53,6 +54,13 @@ def word(value: object) -> str:
     if isinstance(value, str) and _WORD_PATTERN.fullmatch(value):
         return value
     raise InvalidValue("printable ASCII without spaces, not starting with -")
+
+
+def scheme(value: object) -> str:
+    """The scheme of a URL, in lower case and without `://`."""
+    if isinstance(value, str) and _SCHEME_PATTERN.fullmatch(value):
+        return value
+    raise InvalidValue('the part of a URL before "://", in lower case, such as "s3"')
 
 
 def text(value: object) -> str:

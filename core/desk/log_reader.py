@@ -1,6 +1,7 @@
 """Reads the logs of a machine's ended tasks: many by one start of Inspect, with retries."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.fold.tasks import is_of_another_attempt
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.log_summary import LogReading
 from core.model.task import TaskState
 from core.ports import MachineConnection
@@ -62,6 +63,11 @@ class LogReader:
         self._connection = connection
         self._retries: dict[_Attempt, _Retries] = {}
         self._again: set[TaskKey] = set()
+        self._turns: dict[ProcessKey, int] = {}
+        """The number of the batch in which a process last had a log."""
+        self._hung: set[ProcessKey] = set()
+        """Processes of which a log hung."""
+        self._batches = 0
         self._nudged = asyncio.Event()
 
     def nudge(self) -> None:
@@ -120,7 +126,7 @@ class LogReader:
         if not due:
             return (), min(due_in.values())
         due.sort(key=lambda key: (*self._rank(fleet, key), due_in[key]))
-        return batch_of(fleet, due), None
+        return batch_of(fleet, self._in_turns(due)), None
 
     async def read(
         self, fleet: Callable[[], Fleet], keys: Sequence[TaskKey], now: Callable[[], float]
@@ -137,6 +143,8 @@ class LogReader:
         """
         gone = {key for key in keys if fleet().is_gone(key.process)}
         locations = {key: fleet().tasks[key].row.log_location for key in keys}
+        self._batches += 1
+        self._turns.update({key.process: self._batches for key in keys})
         frame = logs_frame(fleet(), keys)
         timeout = READ_TIMEOUT_S + _FURTHER_LOG_TIMEOUT_S * (len(keys) - 1)
         try:
@@ -187,6 +195,21 @@ class LogReader:
         is_unreadable = task.state is TaskState.UNREADABLE
         return self._retries_of(fleet, key).hung, is_unreadable, -(task.ended_at or 0.0)
 
+    def _in_turns(self, due: Sequence[TaskKey]) -> list[TaskKey]:
+        """Return these tasks so that their processes take turns: the first log of each, and so on.
+
+        A process whose logs hung comes after the others, and the one that was read last after
+        those that wait. So no eval can hold up the logs of another one.
+        """
+        of_process = Counter[ProcessKey]()
+        places = dict[TaskKey, tuple[bool, int, int]]()
+        for key in due:
+            process = key.process
+            is_hanging = process in self._hung
+            places[key] = (is_hanging, of_process[process], self._turns.get(process, 0))
+            of_process[process] += 1
+        return sorted(due, key=lambda key: places[key])
+
     def _retries_of(self, fleet: Fleet, key: TaskKey) -> _Retries:
         return self._retries.get(_attempt(fleet, key), _Retries())
 
@@ -196,6 +219,7 @@ class LogReader:
             return 0
         known = self._retries_of(fleet, key)
         if hung:
+            self._hung.add(key.process)
             self._retries[_attempt(fleet, key)] = replace(known, hung=known.hung + 1)
             return known.failed
         failed = known.failed + 1
@@ -205,6 +229,9 @@ class LogReader:
 
     def _keep_only(self, attempts: Iterable[_Attempt]) -> None:
         kept = set(attempts)
+        processes = {task.process for task, _ in kept}
+        self._turns = {key: turn for key, turn in self._turns.items() if key in processes}
+        self._hung &= processes
         self._retries = {each: known for each, known in self._retries.items() if each in kept}
 
 

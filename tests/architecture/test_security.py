@@ -32,7 +32,7 @@ def test_every_case_of_an_attacker_holds_a_promise() -> None:
     own = {"test_the_seeds_are_taken", "test_a_fault_is_found_and_can_be_repeated",
            "test_only_root_makes_the_shared_folder", "test_any_list_is_read",
            "test_what_is_not_a_plain_file_does_not_count",
-           "test_a_folder_full_of_files_is_refused_and_said"}  # fmt: skip
+           "test_a_folder_full_of_files_is_refused_and_reported"}  # fmt: skip
     named = {name for _, name in HELD}
     cases: set[str] = set()
     for path in (ROOT / "tests" / "hostile").glob("test_*.py"):

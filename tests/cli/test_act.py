@@ -47,7 +47,7 @@ def paused(one: Eval) -> Any:
     return one.task("turns")["paused"]
 
 
-def test_a_dry_run_changes_nothing_and_tells_all_in_fields(home: Home, one: Eval) -> None:
+def test_a_dry_run_changes_nothing_and_reports_all_in_fields(home: Home, one: Eval) -> None:
     ran = home.run("act", "pause", "turns", "--dry-run", "--json")
     assert (ran.status, ran.err) == (0, "")
     answer = ran.json
@@ -266,7 +266,7 @@ def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one:
         (["refused", "failed"], 1),
     ],
 )
-def test_the_exit_status_tells_how_the_orders_ended(states: list[str | None], status: int) -> None:
+def test_the_exit_status_shows_how_the_orders_ended(states: list[str | None], status: int) -> None:
     """None stands for a target that changed since its preview."""
     target = ProcessKey(MachineName("here"), 7, "s")
     action = Action(verb=Verb.KEEP)

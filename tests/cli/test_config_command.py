@@ -25,7 +25,7 @@ def test_check_says_fine(here: Home, capsys: pytest.CaptureFixture[str]) -> None
     assert "valid, 2 machines" in capsys.readouterr().out
 
 
-def test_check_tells_all_that_is_wrong(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_lists_all_errors(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
     here.configure('[[machines]]\nname = "a"\nport = 0\n[screen]\nthem = 1\n[keys]\nfilte = "Z"\n')
     assert main(["config", "check"]) == 1
     printed = capsys.readouterr().err

@@ -159,7 +159,7 @@ def test_its_size_follows_the_seconds() -> None:
     assert size_for(1)[1] > 0
 
 
-def test_a_task_without_a_header_is_reported_as_what_it_is(place: Path) -> None:
+def test_a_task_without_a_header_is_reported_as_unreadable(place: Path) -> None:
     demo = start(20)
     try:
         seen = tasks_seen(pid=demo.pid)

@@ -21,7 +21,7 @@ def doing(watched: Watched, one: Eval, words: str) -> SampleKey | None:
     return next(found, None)
 
 
-async def test_a_solvers_hung_command_is_told_on_screen_and_by_commands(
+async def test_a_solvers_hung_command_is_shown_on_screen_and_by_commands(
     evals: Evals, home: Home
 ) -> None:
     one = evals.start("hung", args={"samples": 1}).wait_ready()

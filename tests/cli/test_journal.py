@@ -61,9 +61,7 @@ def ids(capsys: pytest.CaptureFixture[str]) -> str:
     return "".join(each["id"] for each in printed["orders"])
 
 
-def test_without_a_history_there_is_none_and_none_is_made(
-    here: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_history_no_file_is_made(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["journal"]) == 0
     assert capsys.readouterr().out == "there are no orders yet\n"
     assert main(["journal", "--json"]) == 0

@@ -14,7 +14,7 @@ def far(home: Home) -> Home:
     return home
 
 
-def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
+def test_a_preview_lists_the_downloads_and_touches_nothing(far: Home) -> None:
     before = sorted(far.folder.rglob("*"))
     ran = far.run("machines", "prepare", "far", "s.toml", "--dry-run")
     assert ran.status == 0, ran.err

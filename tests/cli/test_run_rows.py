@@ -20,7 +20,7 @@ LOG = RunLog(
 )
 
 
-def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
+def test_a_failed_run_names_a_command_of_its_own_inspect_that_shows_why() -> None:
     failed = run(
         1, RunState.ERROR, logs=(LOG,), message="one of its logs has the status error",
         directory="~/.evalroom/runs/1", log_dir="logs",

@@ -188,7 +188,7 @@ def test_no_machine_that_answers_is_exit_3(home: Home) -> None:
     assert ran.json["error"]["kind"] == "no_machine_reached"
 
 
-def test_machines_tell_their_tools(home: Home) -> None:
+def test_machines_list_their_tools(home: Home) -> None:
     home.watch_here(home.folder / "d")
     [row] = home.run("machines", "--json").json["machines"]
     assert row["probe"]["pid"] > 0
@@ -215,7 +215,7 @@ def test_machines_wait_for_what_docker_answers(home: Home) -> None:
     assert "  Docker  27.9.9, 0 containers" in ran.out
 
 
-def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
+def test_a_watch_reports_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
     one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.3})
     home.watch_here(one.data_dir)
     child = home.start("watch", "--json", "--for", "55")

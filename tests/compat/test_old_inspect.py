@@ -161,9 +161,7 @@ def _proved(watched: Watched, one: Eval) -> bool:
     return task is not None and task.state is TaskState.SUCCESS
 
 
-async def test_a_hung_command_of_an_old_inspect_is_told_by_its_trace(
-    version: str, evals: Evals
-) -> None:
+async def test_the_trace_shows_a_hung_command_of_an_old_inspect(version: str, evals: Evals) -> None:
     one = evals.start("hung", python=python_with(version)).wait_ready()
     async with watching_eval(one) as watched:
 
@@ -177,7 +175,7 @@ async def test_a_hung_command_of_an_old_inspect_is_told_by_its_trace(
         await watched.until(hangs, "its trace names the command", 60)
 
 
-async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
+async def test_the_content_of_an_old_sample_is_read_or_reported_as_missing(
     version: str, old_eval: Eval, gate: Path
 ) -> None:
     open_gate(gate)

@@ -78,7 +78,7 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
 
 
 @parked_group
-async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval: Eval) -> None:
+async def test_a_parked_task_is_a_success_only_once_its_log_is_read(parked_eval: Eval) -> None:
     async with watching_eval(parked_eval) as watched:
         tasks = await polled(watched, parked_eval, 4)
         assert {task.row.status for task in tasks} == {"completed"}

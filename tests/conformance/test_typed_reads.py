@@ -209,7 +209,7 @@ async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl
 
 
 @parked_group
-async def test_the_equivalent_commands_say_what_was_read(parked_eval: Eval, ctl: Ctl) -> None:
+async def test_the_equivalent_commands_show_the_same_state(parked_eval: Eval, ctl: Ctl) -> None:
     async with watching_eval(parked_eval) as watched:
         key = await watched.key(parked_eval)
         process = watched.fleet.processes[key]

@@ -54,8 +54,8 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
         list(read_recording(path))
 
 
-def test_a_recording_that_is_not_there_is_said_to_be_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="can't read"):
+def test_a_missing_recording_is_reported_as_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="can't be read"):
         list(read_recording(tmp_path / "nowhere"))
 
 

@@ -66,7 +66,7 @@ def test_line_ends_that_a_terminal_changed_do_no_harm(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_an_answer_that_was_cut_off_is_none(value: object) -> None:
+def test_an_answer_that_was_cut_off_is_ignored(value: object) -> None:
     whole = answer_line(value).rstrip("\n")
     for end in range(len(whole)):
         assert read(whole[:end].encode()) is None
@@ -106,7 +106,7 @@ def test_an_object_of_another_program_is_found_by_its_shape(noise: str) -> None:
     assert objects_found(f"{noise}{record}\r\n{noise}", "pid") == [json.loads(record)]
 
 
-def test_half_an_object_is_none() -> None:
+def test_half_an_object_is_ignored() -> None:
     record = json.dumps({"event": "launch", "pid": 4242, "log_dir": "/l"})
     found = [list(objects_in(record[:end], "event")) for end in range(len(record))]
     assert found == [[] for _ in record]

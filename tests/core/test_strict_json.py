@@ -49,7 +49,7 @@ def test_a_number_that_json_lacks_is_null_with_its_word_and_comes_back(
     assert repr(back) == repr({"value": number, "more": [number, {"deep": number}]})
 
 
-def test_a_word_that_stands_there_already_is_kept() -> None:
+def test_a_word_that_is_already_there_is_kept() -> None:
     assert json.loads(encode({"x": math.nan, "x_text": "mine"})) == {"x": None, "x_text": "mine"}
 
 

@@ -192,7 +192,7 @@ def test_what_is_not_a_plain_file_does_not_count(
     assert victim.read_text() == "mine"
 
 
-def test_a_folder_full_of_files_is_refused_and_said(
+def test_a_folder_full_of_files_is_refused_and_reported(
     gpus: Gpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reservations, "MAX_LOCK_FILES", 3)
@@ -202,7 +202,7 @@ def test_a_folder_full_of_files_is_refused_and_said(
         _reserved(gpus.locks)
 
 
-def test_the_fall_back_is_said(
+def test_the_fallback_is_reported(
     gpus: Gpus, other: OtherUser, ended: list[Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.chown(gpus.locks, other.uid, other.uid)

@@ -144,7 +144,7 @@ def forget_all(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM task")
 
 
-async def test_damage_that_shows_in_use_is_said_and_the_next_write_works(
+async def test_damage_found_in_use_is_reported_and_the_next_write_works(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Database.at(path) as database:
@@ -217,7 +217,7 @@ async def test_three_that_make_the_file_at_once_all_write_into_the_same_one(tmp_
             assert sorted(await names(database)) == ["a", "b", "c"]
 
 
-async def test_a_full_disk_is_said_and_nothing_is_lost(small_disk: Path) -> None:
+async def test_a_full_disk_is_reported_and_nothing_is_lost(small_disk: Path) -> None:
     path = small_disk / "data" / "history.sqlite3"
     async with Database.at(path) as database:
         await database.write(add_task)

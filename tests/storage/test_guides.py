@@ -93,7 +93,7 @@ def unknown(instance: Instance, here: Instance) -> None:
     del instance, here
 
 
-async def test_a_guide_that_runs_or_ended_or_is_none_is_not_taken_over(path: Path) -> None:
+async def test_a_guide_that_runs_or_ended_or_does_not_exist_is_not_taken_over(path: Path) -> None:
     async with Database.at(path) as database:
         await book(database).save(GUIDE)
         with pytest.raises(UsageWrong, match="still running"):

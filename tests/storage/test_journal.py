@@ -157,7 +157,7 @@ async def test_progress_comes_back_in_order(path: Path) -> None:
         assert await book.progress(TaskKey(P, "other")) == ()
 
 
-async def test_a_task_that_stands_still_is_kept_once_a_minute(path: Path) -> None:
+async def test_an_unchanged_task_is_stored_once_a_minute(path: Path) -> None:
     clock = SetClock()
     async with Database.at(path) as database:
         book = journal(database, clock)

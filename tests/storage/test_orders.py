@@ -338,7 +338,7 @@ async def test_orders_outlast_events_and_progress_when_room_is_short(path: Path)
         assert row["n"] == 0
 
 
-async def test_orders_that_the_disk_does_not_take_are_said_not_to_be_kept(
+async def test_orders_that_can_not_be_stored_say_so(
     small_disk: Path,
 ) -> None:
     async with Database.at(small_disk / "data" / "history.sqlite3") as database:
@@ -349,7 +349,7 @@ async def test_orders_that_the_disk_does_not_take_are_said_not_to_be_kept(
         assert not await journal.recent(5)
 
 
-def test_orders_are_no_events_of_the_history() -> None:
+def test_orders_are_not_events_of_the_history() -> None:
     given = OrderGiven(at=1.0, order=order("a"))
     ended = OrderEnded(at=1.0, order="a", state=OrderState.DONE, message="done")
     assert EventFilter().changed_part(given) is None

@@ -140,7 +140,7 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         )
 
 
-async def test_an_exec_that_hangs_in_a_container_is_told(
+async def test_an_exec_that_hangs_in_a_container_is_reported(
     docker_engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with short_folder() as folder:

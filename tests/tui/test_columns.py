@@ -33,7 +33,7 @@ def test_the_column_of_the_highest_rank_goes_first() -> None:
     assert [name for name, _, _ in placed(14)] == ["name", "num"]
 
 
-def test_columns_stand_closer_before_one_is_left_out() -> None:
+def test_gaps_shrink_before_a_column_is_left_out() -> None:
     assert placed(16) == [("name", 0, 6), ("num", 7, 4), ("note", 12, 4)]
 
 

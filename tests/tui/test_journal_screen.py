@@ -115,7 +115,7 @@ async def test_the_palette_opens_it() -> None:
         await shows(pilot, "Journal of orders")
 
 
-async def test_the_page_tells_the_order_under_the_cursor() -> None:
+async def test_the_page_shows_the_order_under_the_cursor() -> None:
     app = opened_on(room_with(FIRST, SECOND))
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
@@ -155,7 +155,7 @@ async def test_an_order_that_is_given_and_ends_is_seen_at_once_and_the_cursor_st
         await shows(pilot, "too busy")
 
 
-async def test_a_book_that_can_not_be_read_is_said_and_what_is_known_is_shown() -> None:
+async def test_an_unreadable_journal_is_reported_and_known_orders_are_shown() -> None:
     orders = ScriptedOrders()
     orders.fails = True
     app = opened_on(room_with(FIRST), orders)

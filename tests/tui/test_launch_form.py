@@ -241,7 +241,7 @@ async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
         assert len(launching.launched) == 1
 
 
-async def test_of_a_matrix_what_is_stopped_is_left_out_by_a_key_of_its_own() -> None:
+async def test_a_key_skips_the_stopped_runs_of_a_matrix() -> None:
     launching, app = room_to_launch()
     launching.checks = {H2: (STOP,)}
     async with app.run_test(size=SIZE) as pilot:
@@ -405,7 +405,7 @@ async def test_the_palette_begins_with_a_template_by_its_name() -> None:
         await shows(pilot, 'packages = ["inspect-evals"]')
 
 
-async def test_f1_tells_the_keys_of_the_form_where_a_question_mark_is_typed() -> None:
+async def test_f1_lists_the_keys_of_the_form_where_a_question_mark_is_typed() -> None:
     _, app = room_to_launch()
     async with app.run_test(size=(80, 24)) as pilot:
         await smoke(pilot)

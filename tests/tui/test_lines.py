@@ -41,7 +41,7 @@ def test_an_entry_is_a_line_with_what_is_moved_in_below_it() -> None:
     assert [line for entry in entries(text) for line in entry] == text
 
 
-def test_the_rest_of_a_fact_stands_under_its_value() -> None:
+def test_a_wrapped_fact_continues_under_its_value() -> None:
     line = (Span(Shown("why  ")), Span(Shown("aaa bbb ccc ddd")))
     assert texts(folded(line, 13, 5)) == ["why  aaa bbb ", "     ccc ddd"]
 

@@ -344,7 +344,7 @@ async def test_every_action_is_found_by_its_name() -> None:
         await shows(pilot, "Interrupt 2 processes of h100-1")
 
 
-async def test_the_action_bar_stands_behind_the_panes_and_is_pressed() -> None:
+async def test_the_action_bar_comes_after_the_panes_and_is_pressed() -> None:
     _, _, app = opened()
     async with app.run_test(size=WIDE) as pilot:
         await shows(pilot, "requeue errored")

@@ -161,7 +161,7 @@ async def test_brackets_walk_the_history() -> None:
         assert front(app).place == task
 
 
-async def test_a_finding_opens_what_it_is_about() -> None:
+async def test_a_finding_opens_its_subject() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("4", "down", "enter")
@@ -198,7 +198,7 @@ async def test_a_view_that_is_not_a_view_is_left_out(view: dict[str, Any]) -> No
         await shows(pilot, "2 Tasks")
 
 
-async def test_a_desk_that_fails_is_said_and_the_room_lives() -> None:
+async def test_a_failing_desk_is_reported_and_the_room_goes_on() -> None:
     room = FakeRoom(busy_fleet())
     room.fails = RuntimeError("no more events")
     kept: list[str] = []

@@ -198,7 +198,7 @@ async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> Non
         assert runs(app).table.cursor_key == checked.plan.run
 
 
-async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
+async def test_a_run_with_a_missing_or_unknown_spec_says_so() -> None:
     _, app = room_of_runs(run(1, spec={}), run(2, ago=400, spec={"task": 3}))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")

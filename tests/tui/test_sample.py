@@ -149,7 +149,7 @@ async def test_a_process_that_does_not_answer_says_so_in_the_tab() -> None:
         await shows(pilot, "the process does not answer")
 
 
-async def test_why_a_sample_could_not_be_read_stands_on_its_summary_too() -> None:
+async def test_the_summary_says_too_why_a_sample_could_not_be_read() -> None:
     room, app = opened()
     room.answers = {}
     async with app.run_test(size=(120, 40)) as pilot:
@@ -173,7 +173,7 @@ async def test_a_lack_of_an_older_inspect_is_reported_with_the_upgrade_of_its_ow
         assert "with the python" not in screen_text(app)
 
 
-async def test_events_are_filtered_with_what_stands_below_them() -> None:
+async def test_events_are_filtered_with_the_lines_below_them() -> None:
     _, app = opened()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()

@@ -58,7 +58,7 @@ def test_hostile_text_is_as_wide_after_the_filter_as_before() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"))))
-def test_ascii_is_as_wide_as_what_it_stands_for(text: str) -> None:
+def test_ascii_is_as_wide_as_the_glyph_that_it_replaces(text: str) -> None:
     plain = to_ascii(text)
     assert plain.isascii()
     assert len(plain) == cell_len(text)

@@ -64,7 +64,7 @@ def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
     yield words("command", command(process), limit=1_000)
     yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")
-    yield words("run id", process.run_id, "dim")
+    yield words("Inspect run", process.run_id, "dim")
     yield words("control API", _api_version(line), "dim")
     yield words("socket", process.socket_path, "dim")
     yield words("data dir", process.data_dir, "dim")

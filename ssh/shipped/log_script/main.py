@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 
@@ -15,6 +16,7 @@ from ssh.shipped.log_script.summaries import log_row
 from ssh.shipped.log_script.texts import failure_text
 
 NICENESS = 10
+MAX_MEMORY_BYTES = 4 * 1024 * 1024 * 1024
 
 
 def be_kind():
@@ -25,7 +27,8 @@ def be_kind():
         os.nice(NICENESS)
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-    except OSError:
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    except (OSError, ValueError):
         pass
 
 
@@ -69,7 +72,7 @@ def carry_out(inspect_log, asked, out, nonce):
         write(dict(answer, body=json.dumps(answer["body"], default=str)), out, nonce)
         return
     if asked["what"] == "recover":
-        answer = recovery_answer(inspect_log, asked["log"])
+        answer = recovery_answer(inspect_log, asked["log"], asked.get("schemes"))
         write(dict(answer, body=json.dumps(answer["body"])), out, nonce)
         return
     left = asked["bytes"]

@@ -1,17 +1,19 @@
 """Recovers the log of a dead eval: Inspect writes a new one with the samples in the buffer."""
 
+from ssh.shipped.log_script.places import check_place
 from ssh.shipped.log_script.sample_views import FAILED, OK
 from ssh.shipped.log_script.texts import failure_text
 
 NOT_POSSIBLE = 409
 
 
-def recovery_answer(inspect_log, path):
+def recovery_answer(inspect_log, path, schemes):
     """Return {"status": HTTP status, "body": the new log and its number of samples, or why not}."""
     recover = getattr(inspect_log, "recover_eval_log", None)
     if recover is None:
         return refused("this Inspect can't recover logs; a newer one can")
     try:
+        check_place(path, schemes)
         header = inspect_log.read_eval_log(path, header_only=True)
         if header.status != "started":
             return refused("the log is complete: it says %s" % header.status)

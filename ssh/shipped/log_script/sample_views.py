@@ -3,10 +3,8 @@
 import json
 import zipfile
 
+from ssh.shipped.log_script.places import check_place, local_path, time_limit
 from ssh.shipped.log_script.summaries import (
-    local_path,
-    refuse_huge_json,
-    refuse_huge_summaries,
     samples_row,
     small,
     status_of,
@@ -40,9 +38,11 @@ SHOWN_EVENTS = frozenset(
 def sample_answer(inspect_log, asked):
     """Return {"status": HTTP status, "body": the view that was asked for} of a log or sample."""
     try:
-        if asked["view"] == "samples":
-            return {"status": OK, "body": bounded(listing(inspect_log, asked), asked["bytes"])}
-        sample = read_sample(inspect_log, asked)
+        with time_limit():
+            check_place(asked["log"], asked.get("schemes"))
+            if asked["view"] == "samples":
+                return {"status": OK, "body": bounded(listing(inspect_log, asked), asked["bytes"])}
+            sample = read_sample(inspect_log, asked)
     except (IndexError, KeyError, LookupError):
         return {"status": NOT_FOUND, "body": {"error": "the log does not contain this sample"}}
     except BaseException as error:
@@ -56,7 +56,6 @@ def sample_answer(inspect_log, asked):
 def read_sample(inspect_log, asked):
     """Return the sample; its events are read only where the view needs them."""
     path = asked["log"]
-    refuse_huge_json(path)
     refuse_huge_sample(path, asked)
     sample_id = asked["id"]
     without = set() if asked["view"] == "events" else {"events"}
@@ -117,8 +116,6 @@ def bounded(body, max_bytes):
 def listing(inspect_log, asked):
     """Return the samples of the log: the errored ones, then the newest others."""
     path = asked["log"]
-    refuse_huge_json(path)
-    refuse_huge_summaries(path)
     header = inspect_log.read_eval_log(path, header_only=True)
     summaries = inspect_log.read_eval_log_sample_summaries(path)
     row = samples_row(header, summaries, asked["limit"], asked["limit"])

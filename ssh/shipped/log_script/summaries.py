@@ -5,12 +5,10 @@ import importlib
 import json
 import os
 import re
-import zipfile
 
-from ssh.shipped.log_script.texts import as_text, failure_text, unix_seconds
+from ssh.shipped.log_script.places import check_place, local_path, time_limit
+from ssh.shipped.log_script.texts import Refused, as_text, failure_text, unix_seconds
 
-MAX_JSON_LOG_BYTES = 256 * 1024 * 1024  # Inspect reads a .json log as a whole
-MAX_SUMMARY_BYTES = 256 * 1024 * 1024
 MAX_ERROR_CHARACTERS = 400
 MAX_DISTINCT_ERRORS = 500
 MAX_SCORE_CHARACTERS = 200
@@ -24,28 +22,27 @@ def log_row(inspect_log, path, asked, max_bytes):
     """Return the row of one log; its sample rows are left out where they exceed `max_bytes`."""
     row = {"log": path}
     try:
-        refuse_huge_json(path)
-        header = inspect_log.read_eval_log(path, header_only=True)
-        row["header"] = header_row(header)
-        if header.status == "started":
-            row["header"]["buffer"] = buffer_row(path)
-            row["header"]["last_written_at"] = last_written(path)
+        with time_limit():
+            fill_row(row, inspect_log, path, asked, max_bytes)
     except BaseException as error:
-        row["error"] = failure_text(error)
-        return row
+        row["trouble" if "header" in row else "error"] = failure_text(error)
+    return row
+
+
+def fill_row(row, inspect_log, path, asked, max_bytes):
+    check_place(path, asked.get("schemes"))
+    header = inspect_log.read_eval_log(path, header_only=True)
+    row["header"] = header_row(header)
+    if header.status == "started":
+        row["header"]["buffer"] = buffer_row(path)
+        row["header"]["last_written_at"] = last_written(path)
     if asked["what"] == "headers":
         row["trouble"] = "only the header was asked for"
-        return row
-    try:
-        refuse_huge_summaries(path)
-        summaries = inspect_log.read_eval_log_sample_summaries(path)
-        row["samples"] = samples_row(header, summaries, asked["errored"], asked["others"])
-    except BaseException as error:
-        row["trouble"] = failure_text(error)
-        return row
+        return
+    summaries = inspect_log.read_eval_log_sample_summaries(path)
+    row["samples"] = samples_row(header, summaries, asked["errored"], asked["others"])
     if len(json.dumps(row, default=str)) > max_bytes:
         row["samples"]["rows"] = []
-    return row
 
 
 def buffer_row(path):
@@ -59,6 +56,8 @@ def buffer_row(path):
         if found is None:
             return None
         return {"completed": len(found.completed), "in_progress": len(found.in_progress)}
+    except Refused:
+        raise
     except BaseException:  # an older Inspect can't recover a log
         return None
 
@@ -80,6 +79,8 @@ def last_written(path):
             found = re.match(re.escape(name) + r"\.([0-9]+)\.db\Z", each)
             if found:
                 paths.append(os.path.join(data, "traces", "trace-%s.log" % found.group(1)))
+    except Refused:
+        raise
     except BaseException:  # an older Inspect, or no buffer
         pass
     times = []
@@ -89,33 +90,6 @@ def last_written(path):
         except OSError:
             continue
     return max(times) if times else None
-
-
-def refuse_huge_json(path):
-    local = local_path(path)
-    if local is not None and path.endswith(".json"):
-        size = os.stat(local).st_size
-        if size > MAX_JSON_LOG_BYTES:
-            megabytes = (size >> 20, MAX_JSON_LOG_BYTES >> 20)
-            raise ValueError("a .json log of %d MiB; evalroom reads at most %d MiB" % megabytes)
-
-
-def refuse_huge_summaries(path):
-    local = local_path(path)
-    if local is None or not path.endswith(".eval"):
-        return
-    with zipfile.ZipFile(local) as log:
-        size = sum(each.file_size for each in log.infolist() if "summaries" in each.filename)
-    if size > MAX_SUMMARY_BYTES:
-        megabytes = (size >> 20, MAX_SUMMARY_BYTES >> 20)
-        raise ValueError("summaries of %d MiB; evalroom reads at most %d MiB" % megabytes)
-
-
-def local_path(path):
-    """Return the path of a log on this machine; None: the log is a remote one."""
-    if path.startswith("file://"):
-        return path[len("file://") :]
-    return None if "://" in path else path
 
 
 def header_row(header):

@@ -6,6 +6,10 @@ from datetime import datetime, timezone
 MAX_FAILURE_CHARACTERS = 300
 
 
+class Refused(Exception):
+    """A log that is not read, for the reason in its text."""
+
+
 def failure_text(error):
     """Return why something failed, in one short text."""
     if isinstance(error, FileNotFoundError):
@@ -13,6 +17,8 @@ def failure_text(error):
     if isinstance(error, PermissionError):
         return "this user may not read the file"
     text = " ".join(str(error).split())
+    if isinstance(error, Refused):
+        return text[:MAX_FAILURE_CHARACTERS]
     return ("%s: %s" % (type(error).__name__, text)).rstrip(": ")[:MAX_FAILURE_CHARACTERS]
 
 

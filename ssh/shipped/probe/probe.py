@@ -153,6 +153,7 @@ class Probe:
         self.processes.prepare(head.get("data_dir"), every)
         self.facts = Facts(self, number(head.get("facts_every")) or 10.0)
         self.logs = LogReads(self)
+        self.log_schemes = [str(name) for name in head.get("log_schemes") or ()]
         self.frames.reply(
             "hello",
             {
@@ -216,6 +217,7 @@ class Probe:
         request = Request(dict(head, path=""), "logs")
         known = self.processes.pythons.get((head.get("pid"), head.get("start")))
         pythons = [*([known] if known else ()), *given, sys.executable]
+        asked = dict(asked, schemes=self.log_schemes)
         self.logs.ask(request, list(dict.fromkeys(pythons)), asked, data_dir)
 
     def request(self, kind, head):

@@ -126,7 +126,7 @@ async def test_a_false_dry_run_leads_to_no_order(dry: Any, output: str) -> None:
         None,
     ],
 )
-async def test_an_answer_that_tells_nothing_is_unknown_and_not_called_done(real: Any) -> None:
+async def test_an_answer_without_an_outcome_is_unknown_and_not_done(real: Any) -> None:
     """It is looked for later, and nothing of its text is kept."""
     async with acting_on_lies(Lies({**GOOD, "dry_run": True}, real)) as (acted, fake, task):
         plan = await acted.plan(_PAUSE, task)

@@ -234,7 +234,7 @@ def test_the_example_loads_and_names_every_key() -> None:
     tables = (MachineConfig, WatchConfig, ScreenConfig, StorageConfig)
     keys = {field.name for table in tables for field in fields(table)}
     keys |= {phase.replace(" ", "-") for phase in CADENCES}
-    keys = keys - {"keep_gone", "cadences"} | {"keep_gone_hours"}
+    keys = keys - {"keep_gone", "cadences", "log_schemes"} | {"keep_gone_hours", "schemes"}
     for key in ("read_only", *keys):
         assert re.search(rf"^(# )?{key} = ", text, re.MULTILINE), key
     assert "[watch.cadences]" in text

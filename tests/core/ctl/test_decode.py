@@ -212,7 +212,7 @@ def test_a_nested_document_that_was_read_can_be_written_again(opening: bytes, le
                 decode_one(b'{"store":{"a":%s},"sample_id":1,%s' % (row, row[1:]), content=content)
 
 
-def test_brackets_in_texts_are_no_levels() -> None:
+def test_brackets_in_texts_do_not_count_as_levels() -> None:
     texts = [rf'"\" {{[[{{" \\{"[" * 300}', "[" * 500]
     assert parse(json.dumps(texts).encode()) == texts
 

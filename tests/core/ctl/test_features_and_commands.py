@@ -33,7 +33,7 @@ def test_a_route_that_is_listed_is_there_with_its_parameters() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"paths":7}', b"[]", b"<html>"])
-def test_a_list_without_routes_is_none(body: bytes) -> None:
+def test_a_list_without_routes_is_refused(body: bytes) -> None:
     with pytest.raises(AnswerMalformed):
         surface(body)
 

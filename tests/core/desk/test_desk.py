@@ -359,7 +359,7 @@ async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
     assert desk.fleet.processes
 
 
-async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
+async def test_progress_is_the_stored_points_then_the_trail() -> None:
     desk = desk_of(
         FakeConnection(H1, frame_of(process_seen(), tasks_seen(task_row()))), store=FakeEventStore()
     )

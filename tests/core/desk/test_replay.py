@@ -87,7 +87,7 @@ async def test_a_recording_plays_in_its_own_time_as_often_as_fast() -> None:
     assert 0.25 <= loop.time() - began < 20
 
 
-async def test_time_runs_between_two_events_and_stands_still_at_the_end() -> None:
+async def test_time_runs_between_two_events_and_stops_at_the_end() -> None:
     clock = SetClock(at=50.0)
     desk = ReplayDesk(iter(STORY[:5]), clock=clock, speed=10)
     run = asyncio.create_task(desk.run())

@@ -43,7 +43,7 @@ def test_an_end_that_nobody_saw_is_between_the_last_sight_and_the_notice() -> No
     assert later_call.processes[process_key()].ended_after == process.ended_after
 
 
-def test_a_probe_that_sees_the_end_tells_when_it_was() -> None:
+def test_a_probe_that_sees_the_end_reports_its_time() -> None:
     seen = fleet_after(process_gone(at=LATER), fleet=RUNNING)
     assert seen.processes[process_key()].ended_after is None
 

@@ -301,7 +301,7 @@ def test_unchanged_looks_make_what_they_show_fresh() -> None:
     assert (task.samples_heard_at, task.samples_as_of) == (NOW + 60, NOW + 62)
 
 
-def test_the_trail_of_progress_begins_anew_when_the_desks_clock_is_set_back() -> None:
+def test_the_trail_of_progress_starts_over_when_the_desks_clock_is_set_back() -> None:
     fleet = fleet_after(
         named(), process_seen(), tasks_seen(task_row(done=1), at=NOW),
         tasks_seen(task_row(done=2), at=NOW - 3_600), tasks_seen(task_row(done=3), at=NOW - 3_590),

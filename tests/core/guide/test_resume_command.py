@@ -75,7 +75,7 @@ def test_the_logs_of_a_plain_evals_running_tasks_are_retried() -> None:
     )
 
 
-def test_variables_are_named_and_what_stands_in_the_command_is_not_among_them() -> None:
+def test_variables_are_named_without_those_in_the_command() -> None:
     found = built(*SET, variables=("HF_TOKEN", "XDG_DATA_HOME"))
     assert found.variables == ("HF_TOKEN",)
     assert found.notes == (

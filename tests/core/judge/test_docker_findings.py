@@ -106,7 +106,7 @@ def test_a_project_has_the_start_of_its_tasks_name(task: str, part: str) -> None
     assert task_part(task) == part
 
 
-def test_sandboxes_that_run_are_no_finding() -> None:
+def test_running_sandboxes_open_no_finding() -> None:
     fleet = watched(both(-1), *(e for n in range(4) for e in (read(n, box(1), box(2)), both(n))))
     assert docker_findings(fleet) == []
 
@@ -219,7 +219,7 @@ MAKERS: dict[str, Event] = {
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_nothing_is_told_of_a_container_that_an_eval_of_the_machine_may_hold(maker: Event) -> None:
+def test_a_container_that_an_eval_may_hold_is_not_reported(maker: Event) -> None:
     old = box(1, holder=None, project="inspect-other-iabc123", created=NOW - 20_000.0)
     fleet = watched(maker, read(0, old), read(1, old))
     assert docker_findings(fleet) == []
@@ -235,7 +235,7 @@ def test_nothing_is_told_of_a_container_that_an_eval_of_the_machine_may_hold(mak
     ],
     ids=["young", "unknown age", "no project", "not Inspect's"],
 )
-def test_other_containers_are_no_finding(container: Container) -> None:
+def test_other_containers_open_no_finding(container: Container) -> None:
     assert docker_findings(watched(read(0, container), read(1, container))) == []
 
 
@@ -276,7 +276,7 @@ def test_a_sample_whose_trace_shows_that_it_removes_its_sandbox_lost_nothing() -
     assert docker_findings(fleet) == []
 
 
-def test_an_engine_that_evalroom_may_not_read_is_not_told_to_have_stopped() -> None:
+def test_an_engine_that_evalroom_may_not_read_is_not_reported_as_stopped() -> None:
     up = watched(both(-1), read(0, box(1), box(2)))
     failed = read(1, state=ToolState.FAILED, error="permission denied")
     [found] = docker_findings(judged_after(failed, fleet=up))

@@ -71,7 +71,7 @@ def test_each_outage_has_its_own_length_and_a_flapping_link_counts_them() -> Non
     assert [each.count for each in fleet.findings] == [1, 2]
 
 
-def test_a_link_that_is_down_tells_the_newest_reason() -> None:
+def test_a_link_that_is_down_shows_the_newest_reason() -> None:
     fleet = judged(
         link(LinkState.DOWN, at=NOW + 100, reason="no route to host"),
         link(LinkState.CONNECTING, at=NOW + 101, reason="no route to host"),
@@ -120,7 +120,7 @@ def test_a_process_that_ended_while_nobody_looked_says_within_which_time() -> No
     )
 
 
-def test_a_process_that_ended_with_its_eval_tells_when_that_was() -> None:
+def test_a_process_that_ended_with_its_eval_shows_the_time() -> None:
     over = task_row(status="completed", completed_at=NOW - 1_000)
     fleet = judged(tasks_seen(over), process_gone(at=NOW + 400), fleet=RUNNING)
     assert fleet.processes[process_key()].ended_at == NOW - 1_000
@@ -147,7 +147,7 @@ def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     assert (starved.kind, starved.closed_at) == ("starved", NOW + 65)
 
 
-def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
+def test_a_process_that_a_signal_stopped_is_not_called_blocked() -> None:
     stopped = process_seen(
         state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20, is_stopped=True
     )
@@ -157,7 +157,7 @@ def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
     assert "blocked" not in found.text
 
 
-def test_a_finished_task_tells_its_status_and_score() -> None:
+def test_a_finished_task_shows_its_status_and_score() -> None:
     fleet = judged(
         tasks_seen(task_row(status="completed", done=98, errored=2)),
         log_read("success", at=NOW + 1),
@@ -205,7 +205,7 @@ def test_a_process_that_ended_unread_while_its_link_was_down_names_its_folder() 
     assert "has ended after 2m 02s. evalroom read none" in seen.findings[0].text
 
 
-def test_a_score_of_hundreds_of_digits_stands_in_a_few_characters() -> None:
+def test_a_score_of_hundreds_of_digits_fits_into_a_few_characters() -> None:
     fleet = judged(
         tasks_seen(task_row(status="completed", done=98, errored=2)),
         log_read("success", at=NOW + 1, score=1e308),

@@ -80,7 +80,7 @@ def test_several_are_one_finding_that_names_the_oldest() -> None:
     assert "docker exec (sleep 1000) of sample 1/1, docker exec of sample 2/1" in found.text
 
 
-def test_what_is_not_a_command_or_has_not_run_for_long_is_no_finding() -> None:
+def test_other_operations_and_young_commands_open_no_finding() -> None:
     model = replace(HANGS, action="Model", what="Model", words="")
     assert commands(watched(model, replace(HANGS, sample=(2, 1), since=NOW - 500))) == []
 
@@ -90,14 +90,14 @@ def test_a_command_of_an_earlier_attempt_of_the_sample_is_not_its_own() -> None:
     assert operations_of(fleet, fleet.tasks[task_key()]) == {}
 
 
-def test_a_command_before_any_sample_is_told_for_its_process() -> None:
+def test_a_command_before_any_sample_is_reported_for_its_process() -> None:
     build = replace(HANGS, what="docker compose build", words="", task="", sample=None)
     [found] = commands(watched(build))
     assert found.text.startswith("docker compose build has run for over 10m.")
     assert (found.task, found.process) == (None, process_key())
 
 
-def test_of_two_tasks_with_one_name_neither_is_told_to_do_it() -> None:
+def test_two_tasks_of_one_name_get_no_order_by_that_name() -> None:
     running = replace(sample(1), started_at=NOW - 800, activity=None)
     both = tasks_seen(task_row(), task_row(task_id="t2"))
     fleet = judged_after(named(), link(), process_seen(), both, samples_seen(running))

@@ -186,7 +186,7 @@ def files_holding(folder: Path, text: str) -> list[Path]:
     return [f for f in folder.rglob("*") if f.is_file() and text.encode() in f.read_bytes()]
 
 
-async def test_a_token_opens_a_private_repository_and_stands_nowhere(
+async def test_a_token_opens_a_private_repository_and_is_written_nowhere(
     source: Repository, folder: Path, worker: LocalWorker
 ) -> None:
     repository(folder / "served" / "within", {"inner.py": "Y = 2\n"})
@@ -304,7 +304,7 @@ async def test_a_checkout_that_takes_too_long_is_ended_and_reported(
     await asyncio.to_thread(wait_gone, lambda: working_in(worker.home), "its programs are")
 
 
-async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(
+async def test_a_full_disk_is_reported_and_its_space_is_freed(
     source: Repository, worker: LocalWorker
 ) -> None:
     (source.folder / "large").write_bytes(os.urandom(3_000_000))

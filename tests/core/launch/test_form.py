@@ -79,7 +79,7 @@ def test_a_text_comes_through_its_line_as_it_was(text: str) -> None:
         ("value", "500k", "500k"),
     ],
 )
-def test_what_is_typed_means(kind: FieldKind, typed: str, value: Any) -> None:
+def test_typed_values_have_a_meaning(kind: FieldKind, typed: str, value: Any) -> None:
     assert field_value(kind, typed) == value
 
 
@@ -160,7 +160,7 @@ def test_a_key_that_no_spec_has_keeps_its_field_until_it_is_blank() -> None:
     assert check_form(form.typed("tasks", ""), [LOCAL]).is_ready
 
 
-def test_lists_are_a_matrix_and_its_warnings_stand_at_their_fields() -> None:
+def test_lists_make_a_matrix_and_its_warnings_are_at_their_fields() -> None:
     form = SMOKE.typed("model", "mockllm/model, openai/gpt-4o").typed("machine", "local, gpu")
     checked = check_form(form, [LOCAL, GPU])
     assert len(checked.launches) == 4

@@ -57,7 +57,7 @@ def test_every_provider_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", [each for each in provider_names() if each != "goodfire"])
-def test_the_variables_of_a_provider_stand_in_its_source(name: str) -> None:
+def test_the_source_of_a_provider_names_its_variables(name: str) -> None:
     everything = "\n".join(
         file.read_text() for file in (*SOURCES.glob("*.py"), *SOURCES.glob("util/*.py"))
     )
@@ -102,7 +102,7 @@ def test_what_a_model_needs(model: str, needed: list[str]) -> None:
     assert not missing_variables(provider, frozenset(each.name for each in provider.variables))
 
 
-def test_another_variable_may_stand_instead() -> None:
+def test_another_variable_may_be_set_instead() -> None:
     provider = provider_of("google/gemini")
     assert provider is not None
     assert not missing_variables(provider, frozenset(["GEMINI_API_KEY"]))

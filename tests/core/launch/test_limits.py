@@ -42,7 +42,7 @@ def test_limits_that_do_not_suffice_are_reported(limits: Mapping[str, Any], says
     assert not sentence.endswith("; ")
 
 
-def test_limits_that_suffice_are_no_trouble() -> None:
+def test_sufficient_limits_are_ok() -> None:
     limits = LimitFacts(open_files=1024, processes_left=5000, memory=8 * GIB)
     facts = replace(WELL, limits=found(limits), temporary=found(folder(full="/tmp")))
     assert texts(list(limit_checks(facts, spec()))) == []
@@ -75,7 +75,7 @@ def test_a_folder_for_temporary_files_that_is_of_no_use_stops(
     assert "does not respond" in sentence
 
 
-async def test_a_survey_tells_the_limits_of_its_own_login() -> None:
+async def test_a_survey_reports_the_limits_of_its_own_login() -> None:
     with short_folder() as home:
         python = Path(home) / "python"
         python.write_text('#!/bin/sh\nulimit -n 64\nexec python3 "$@"\n')

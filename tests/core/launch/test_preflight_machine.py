@@ -88,7 +88,7 @@ def test_an_unusable_docker_is_reported_to_runs_that_need_it(docker: Any, says: 
         ("args = { sandbox_config = { a = 1 } }", {"sandbox": "docker"}, False),
     ],
 )
-def test_whether_docker_is_needed_is_said_by_the_spec_and_else_by_the_task(
+def test_the_spec_or_else_the_task_decides_whether_docker_is_needed(
     more: str, task: Mapping[str, Any], needs_it: bool
 ) -> None:
     facts = replace(with_task(**task), docker=failed(ToolState.ABSENT))

@@ -217,7 +217,7 @@ failing = 1
 
 
 @pytest.mark.slow
-def test_the_built_in_tasks_tell_their_scores_in_advance(home: Home) -> None:
+def test_the_scores_of_built_in_tasks_are_known_in_advance(home: Home) -> None:
     rates = (0, 0.25, 0.333, 1)
     tasks = ROOT / "ssh" / "shipped" / "tasks"
     work: list[tuple[str, list[str]]] = []

@@ -34,13 +34,13 @@ def test_a_usual_spec_has_no_risk() -> None:
 
 
 @pytest.mark.parametrize("name", CODE_VARIABLES)
-def test_variables_that_decide_what_code_runs_are_said(name: str) -> None:
+def test_variables_that_decide_what_code_runs_are_reported(name: str) -> None:
     [line] = said(f'env = {{ {name} = "/x" }}')
     assert line == f"env sets {name}, which decides what code the eval runs"
 
 
 @pytest.mark.parametrize(("more", "says"), RISKY)
-def test_what_is_odd_is_allowed_and_said(more: str, says: str) -> None:
+def test_odd_values_are_allowed_and_reported(more: str, says: str) -> None:
     assert says in "; ".join(said(more))
 
 

@@ -145,7 +145,7 @@ def test_packages_that_are_lacking_are_offered() -> None:
     assert plan(spec(more, "model=openai/x", text=text), machine=FAR).warnings == ()
 
 
-def test_a_machine_that_is_chosen_later_is_said_to_be() -> None:
+def test_a_plan_says_that_its_machine_is_chosen_later() -> None:
     machines = [MachineConfig(name=MachineName(name), tags=("gpu",)) for name in ("a", "b")]
     (launch,) = expand(spec("", "machine=gpu"), machines)
     made = _plan(launch.candidates[1], machines)

@@ -224,7 +224,7 @@ def test_only_logs_prove_how_a_run_ended(
     assert "\x1b" not in found.message
 
 
-def test_logs_that_cannot_be_read_are_no_proof_of_anything() -> None:
+def test_logs_that_cannot_be_read_prove_nothing() -> None:
     run = replace(RUN, state=RunState.FINISHING)
     no_logs = {"error": "NoCredentialsError: Unable to locate credentials"}
     first = after_logs(run, no_logs, NOW, is_alive=False, is_patient=True)

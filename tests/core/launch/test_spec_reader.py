@@ -163,7 +163,7 @@ def test_a_secret_is_given_by_name_and_its_value_is_in_no_error(more: str) -> No
     assert "123456789" not in problems
 
 
-def test_a_stand_in_for_a_key_may_stand_in_the_open() -> None:
+def test_a_placeholder_for_a_key_is_not_a_secret() -> None:
     assert spec("env = { LOCAL_API_KEY = 'none' }").env["LOCAL_API_KEY"] == "none"
 
 
@@ -253,7 +253,7 @@ def test_a_file_that_is_neither_is_reported_in_a_sentence(text: str, says: str) 
     assert says in problems[0]
 
 
-def test_set_stands_above_the_file_and_is_named_when_wrong() -> None:
+def test_set_overrides_the_file_and_is_named_when_wrong() -> None:
     read = spec("", "limit=5", "args.samples=20", 'machine=["a","b"]', "notes=some words")
     assert (read.limit, read.args["samples"], read.machine) == (5, 20, ("a", "b"))
     assert read.notes == "some words"

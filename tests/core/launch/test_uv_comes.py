@@ -251,7 +251,7 @@ async def test_where_no_way_leads_to_it_that_is_a_sentence(worker: LocalWorker) 
     assert left(worker) == {".evalroom/bin/uv.lock 600"}
 
 
-async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(
+async def test_a_full_disk_is_reported_and_its_space_is_freed(
     worker: LocalWorker,
 ) -> None:
     with small_disk(worker.home / ".evalroom") as small:

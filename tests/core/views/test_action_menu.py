@@ -56,7 +56,7 @@ def by_name(found: tuple[MenuEntry, ...]) -> dict[str, MenuEntry]:
     return {each.name: each for each in found}
 
 
-def test_every_offer_of_a_scope_stands_in_its_menu_with_its_letter() -> None:
+def test_every_offer_of_a_scope_is_in_its_menu_with_its_letter() -> None:
     for place in (task_key(), process_key(), SampleKey(task_key(), 1, 1)):
         found = [each for each in entries(fleet(), [place]) if not each.heading]
         letters = [each.letter for each in found]
@@ -116,7 +116,7 @@ def test_an_unavailable_action_says_why() -> None:
     assert found["flush"].why_not is None
 
 
-def test_of_several_it_is_said_for_how_many() -> None:
+def test_a_menu_says_to_how_many_targets_an_action_applies() -> None:
     mixed = fleet_after(
         named(), link(), process_seen(), tasks_seen(task_row(), task_row("t2", status="completed"))
     )

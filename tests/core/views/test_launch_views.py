@@ -62,7 +62,7 @@ def cell(number: int, column: str, fleet: Fleet = FLEET) -> str:
 # Runs
 
 
-def test_runs_stand_newest_first_with_sign_and_word() -> None:
+def test_runs_are_listed_newest_first_with_sign_and_word() -> None:
     table = runs_table(FLEET, NOW)
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
@@ -234,7 +234,7 @@ def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     assert rows[PLAN].value.tone == "good"
 
 
-def test_the_variables_of_the_model_stand_below_it_with_where_each_is_set() -> None:
+def test_the_variables_of_the_model_are_listed_below_it_with_where_each_is_set() -> None:
     form = SMOKE.typed("model", "openai-api/acme/x").typed("secrets", "ACME_API_KEY = team")
     rows, checked = rows_of(form, FormContext(secrets=frozenset({"other"})))
     assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not stored"
@@ -300,7 +300,7 @@ def on(fleet: Fleet, *, production: bool = False) -> Fleet:
     return replace(fleet, machines={LOCAL.name: machine})
 
 
-def test_a_plan_tells_machine_checks_files_command_and_names_of_variables() -> None:
+def test_a_plan_shows_machine_checks_files_command_and_names_of_variables() -> None:
     checked = checked_of('secrets=["K_KEY"]', "env.A=1")
     over = tuple(replace(each, passed_over=((EU, "no docker"),)) for each in checked)
     text = words(body_lines(over, Fleet(), details=False))
@@ -354,7 +354,7 @@ def test_runs_on_several_production_machines_ask_for_the_verb_and_how_many() -> 
     assert words_of((first, second), fleet) == "launch 2"
 
 
-def test_once_it_is_started_each_run_stands_with_its_state() -> None:
+def test_after_the_start_each_run_is_listed_with_its_state() -> None:
     checked = checked_of('model=["mockllm/a", "mockllm/b"]')
     failed = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
     text = words(launched_lines([failed], checked))

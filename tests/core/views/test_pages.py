@@ -59,7 +59,7 @@ def test_a_machine_page_says_who_holds_which_gpu() -> None:
     assert "not in the config" in gone
 
 
-def test_process_task_and_sample_pages_tell_what_is_known() -> None:
+def test_process_task_and_sample_pages_show_the_known_facts() -> None:
     fleet = fleet_after(
         LogUnreadable(at=NOW, task=task_key(), reason="no such file"), fleet=running_fleet()
     )

@@ -55,7 +55,7 @@ def test_a_stuck_gpu_tool_and_lost_gpus_are_reported() -> None:
     assert text(machines_table(none, NOW).rows[0], "gpu") == "none"
 
 
-def test_a_process_line_is_short_and_tells_what_it_runs() -> None:
+def test_a_process_line_is_short_and_names_its_program() -> None:
     fleet = fleet_after(
         ReadFailed(at=NOW, process=process_key(), what="tasks", reason="http 500"),
         fleet=running_fleet(),
@@ -86,7 +86,7 @@ def test_a_lost_eval_whose_log_has_no_samples_says_so() -> None:
     )
 
 
-def test_open_findings_come_first_and_what_wants_a_hand_before_the_rest() -> None:
+def test_open_findings_come_first_and_errors_before_the_rest() -> None:
     fleet = judged(
         named(),
         link(),

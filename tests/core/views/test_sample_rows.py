@@ -70,7 +70,7 @@ def test_a_sample_without_an_activity_does_what_its_trace_says() -> None:
     assert text(samples_table(ended, task_key(), NOW).rows[0], "doing") == ""
 
 
-def test_durations_stand_still_while_the_link_is_down() -> None:
+def test_durations_stop_while_the_link_is_down() -> None:
     fleet = fleet_after(
         samples_seen(sample(1)), link(LinkState.DOWN), fleet=fleet_of_tasks(task_row())
     )
@@ -78,7 +78,7 @@ def test_durations_stand_still_while_the_link_is_down() -> None:
     assert (text(row, "doing"), row.tone) == ("generating 0:10", "dim")
 
 
-def test_durations_stand_still_from_the_end_of_the_process_on() -> None:
+def test_durations_stop_at_the_end_of_the_process() -> None:
     fleet = fleet_after(
         samples_seen(sample(1), sample(2, status="completed")),
         process_gone(at=NOW + 20),
@@ -120,7 +120,7 @@ def test_samples_of_a_machine_that_is_down_are_marked_and_their_clocks_stand(
         ]
 
 
-def test_the_clocks_of_samples_stand_a_minute_after_the_last_read() -> None:
+def test_the_clocks_of_samples_stop_a_minute_after_the_last_read() -> None:
     fleet = fleet_after(samples_seen(sample(1)), fleet=fleet_of_tasks(task_row()))
     fresh, minute, old = (samples_table(fleet, task_key(), NOW + wait) for wait in (5, 60, 2000))
     assert "ago" not in fresh.footer

@@ -64,7 +64,7 @@ def test_an_unknown_value_is_empty_and_never_zero() -> None:
         assert line.sort[name][0] == 2 or name == "done"
 
 
-def test_trouble_comes_first_and_what_is_done_last() -> None:
+def test_trouble_comes_first_and_done_tasks_last() -> None:
     fleet = fleet_of_tasks(
         task_row("fine"),
         task_row("done", status="completed"),
@@ -87,7 +87,7 @@ def test_trouble_comes_first_and_what_is_done_last() -> None:
     assert order == ["failed", "errors", "held", "fine", "away", "finishing", "done"]
 
 
-def test_tasks_that_stand_equally_keep_their_order_while_they_go_on() -> None:
+def test_equal_tasks_keep_their_order_while_they_go_on() -> None:
     fleet = fleet_of_tasks(task_row("b", done=1), task_row("a", done=90))
     before = [row.key for row in tasks_table(fleet, NOW).rows]
     fleet = fleet_after(tasks_seen(task_row("b", done=50), task_row("a", done=99)), fleet=fleet)
@@ -107,7 +107,7 @@ def test_a_latch_says_who_holds_it_how_hard_and_how_many() -> None:
     assert text(row_of(table, task_key("a")), "sign") == "‖"
 
 
-def test_no_tick_and_no_final_score_before_the_log_said_so() -> None:
+def test_no_tick_and_no_final_score_before_the_log_is_read() -> None:
     fleet = fleet_after(process_gone(), fleet=fleet_of_tasks(task_row(done=100)))
     [row] = tasks_table(fleet, NOW).rows
     assert text(row, "sign") == "◇"
@@ -185,7 +185,7 @@ def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
     assert text(row, "done") == "5/100"
 
 
-def test_a_task_of_a_process_that_does_not_answer_wants_a_hand() -> None:
+def test_a_task_of_a_process_that_does_not_answer_is_an_error() -> None:
     fleet = fleet_after(process_seen(state=ProcessState.STARVED), fleet=fleet_of_tasks(task_row()))
     [row] = tasks_table(fleet, NOW).rows
     assert (text(row, "sign"), tone(row, "sign")) == ("▲", "error")
@@ -196,7 +196,7 @@ def test_an_empty_table_says_why() -> None:
     assert "started a task yet" in tasks_table(fleet_after(process_seen()), NOW).empty
 
 
-def test_tokens_a_minute_come_of_what_was_seen() -> None:
+def test_tokens_per_minute_come_from_two_polls() -> None:
     fleet = fleet_of_tasks(task_row(total_tokens=0))
     fleet = fleet_after(tasks_seen(task_row(total_tokens=6_000), at=NOW + 60), fleet=fleet)
     [row] = tasks_table(fleet, NOW + 60).rows

@@ -85,7 +85,7 @@ def test_a_new_error_is_trouble_for_about_two_polls() -> None:
     assert phase_of(task, NOW + 66, focused=False) == "steady"
 
 
-def test_errors_from_before_the_first_poll_are_no_new_trouble() -> None:
+def test_errors_from_before_the_first_poll_are_not_new_trouble() -> None:
     assert phase_of(with_row(errored=7).tasks[task_key()], NOW, focused=False) == "steady"
 
 

@@ -225,9 +225,7 @@ def test_a_folder_that_can_not_be_used_is_reported(gpus: Gpus) -> None:
     assert refused.err.startswith("evalroom: GPUs can't be reserved: ")
 
 
-def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
-    gpus: Gpus, ended: list[Ran]
-) -> None:
+def test_without_a_shared_folder_the_accounts_own_is_used(gpus: Gpus, ended: list[Ran]) -> None:
     usual, own = gpus.folder / "usual.py", gpus.folder / "home" / "gpus"
     usual.write_text(
         HOLDER.read_text()

@@ -105,7 +105,7 @@ MAX_SENT_BYTES = {
     "fetch": 11_500,
     "gpu_holder": 10_500,
     "launcher": 21_000,
-    "log_script": 7_500,
+    "log_script": 8_200,
     "probe": 39_000,
     "survey": 18_500,
 }

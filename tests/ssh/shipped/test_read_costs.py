@@ -245,7 +245,7 @@ DAMAGED: list[Any] = [
 
 
 @pytest.mark.parametrize("value", DAMAGED)
-def test_a_damaged_file_tells_nothing(value: Any) -> None:
+def test_a_damaged_file_yields_nothing(value: Any) -> None:
     assert ReadCosts.from_dict(value, 100.0).due("tasks") <= 100.0
 
 

@@ -78,11 +78,11 @@ def test_an_action_without_an_end_lasts(trace: Trace) -> None:
         assert trace.rows(line(event, event)) == [row]
 
 
-def test_an_action_that_has_just_begun_is_not_told(trace: Trace) -> None:
+def test_an_action_that_has_just_begun_is_not_reported(trace: Trace) -> None:
     assert trace.rows(line("enter", "a", start_time=STARTED + 97)) == []
 
 
-def test_the_oldest_inner_action_is_told_with_the_number_of_its_kind(trace: Trace) -> None:
+def test_the_oldest_inner_action_is_reported_with_the_number_of_its_kind(trace: Trace) -> None:
     [row] = trace.rows(
         line("enter", "a", action="Subtask", detail="solve", **of_sample(1)),
         line("enter", "b", detail="make all", start_time=STARTED + 5, **of_sample(1)),
@@ -108,9 +108,7 @@ def test_an_action_of_an_earlier_process_with_this_pid_does_not_count(trace: Tra
 @pytest.mark.parametrize(
     "broken", ['{"action": "Subp', "", "null", "[" * 100_000, '{"trace_id": 1}']
 )
-def test_after_a_broken_line_nothing_is_told_of_what_began_before_it(
-    broken: str, trace: Trace
-) -> None:
+def test_after_a_broken_line_earlier_actions_are_not_reported(broken: str, trace: Trace) -> None:
     assert trace.rows(line("enter", "a"))
     assert trace.rows(f"{broken}\n") == []
     assert trace.rows(line("enter", "b"))
@@ -126,7 +124,7 @@ def test_a_line_without_an_end_takes_no_memory(
     assert trace.rows("y" * 50 + "\n", line("enter", "b"))
 
 
-def test_a_trace_that_was_cut_is_read_anew(trace: Trace) -> None:
+def test_a_trace_that_was_cut_is_read_again(trace: Trace) -> None:
     assert trace.rows(line("enter", "a"), line("enter", "b"))
     trace.path.write_text("")
     [row] = trace.rows(line("enter", "c", detail="true"))
@@ -188,7 +186,7 @@ def test_only_the_trace_that_a_process_itself_has_open_is_read(tmp_path: Path) -
         ((), ("subprocess", "", "")),
     ],
 )  # fmt: skip
-def test_a_command_is_told_by_its_first_plain_words(
+def test_a_command_is_named_by_its_first_plain_words(
     command: tuple[str, ...], told: tuple[str, str, str]
 ) -> None:
     assert described(shlex.join(command)) == told
@@ -197,7 +195,7 @@ def test_a_command_is_told_by_its_first_plain_words(
 @pytest.mark.parametrize(
     "odd", ["'no end", "a\\ b", '"x', "$(x)", "docker compose '" + "x" * 10**6]
 )
-def test_an_odd_command_is_told_without_words(odd: str) -> None:
+def test_an_odd_command_is_reported_without_words(odd: str) -> None:
     assert described(odd)[1] == ""
 
 
