@@ -10,12 +10,13 @@ from core.fold.sandboxes import (
     Sandbox,
     held,
     leftovers,
+    processes_of,
     removal_command,
     sample_of,
     unclaimed,
 )
 from core.format import plural
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding, Severity
 from core.model.machine import (
@@ -25,7 +26,9 @@ from core.model.machine import (
     SandboxHolder,
     ToolState,
     UnlistedEval,
+    UnseenEval,
 )
+from core.model.process import Process
 from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task, TaskState
 from core.text import shown
@@ -61,6 +64,10 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
         if key.machine == name and task.has_sandboxes:
             trouble = _trouble(after, task, docker, last)
             yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
+    for process in processes_of(after, name):
+        trouble = _unseen(process, docker)
+        identity = f"unseen:{name}:{process.key.pid}:{process.key.start}"
+        yield from _one(after, identity, trouble, machine, at, process=process.key)
     if docker.state is not ToolState.OK:
         return  # unknown now which containers are left over
     if last is not None and machine.lists_all(at):
@@ -70,6 +77,24 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
         unknown = unclaimed_words(after, name, at)
         trouble = ("warning", *unknown) if unknown is not None else None
         yield from _one(after, f"unclaimed:{name}", trouble, machine, at)
+
+
+def _unseen(process: Process, docker: Docker) -> tuple[Severity, int, str] | None:
+    """Return the tone, number and sentence about sandboxes on another engine; None: it has none."""
+    key = process.key
+    if process.is_gone or UnseenEval(pid=key.pid, start=key.start) not in docker.unseen:
+        return None
+    advice = "Run `docker ps` on the machine to see why"
+    match docker.state:
+        case ToolState.OK:
+            why = "the engine that evalroom reads has none of its containers"
+            advice = "Give the login of this machine the DOCKER_HOST or Docker context of the eval"
+        case ToolState.ABSENT:
+            why = "evalroom finds no docker there"
+        case _:
+            why = f"evalroom can't read Docker there ({docker.error or docker.state})"
+    what = f"Process {key.pid} runs samples in Docker, but {why}: it can't tell whether they run"
+    return "warning", 1, sentences(what, advice)
 
 
 def unclaimed_words(fleet: Fleet, name: MachineName, at: float) -> tuple[int, str] | None:
@@ -214,6 +239,7 @@ def _one(
     at: float,
     *,
     task: TaskKey | None = None,
+    process: ProcessKey | None = None,
 ) -> Iterator[Finding]:
     """Yield the finding of that name opened, changed or closed."""
     last = open_finding(after, identity)
@@ -230,6 +256,7 @@ def _one(
             opened_at=at,
             machine=machine.name,
             task=task,
+            process=process,
             count=number,
             text=text,
         )

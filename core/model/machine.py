@@ -157,6 +157,14 @@ class UnlistedEval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnseenEval:
+    """A process whose sandboxes evalroom does not see; its fields are those of `ProcessKey`."""
+
+    pid: int
+    start: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """A container that runs, or one of Inspect's that has stopped; memory in bytes.
 
@@ -200,6 +208,7 @@ class Docker:
         total: How many there are; more than `containers` if some were left out.
         unlisted: Some evals on the host that the probe does not list, such as those of other
             accounts and of notebooks. They may hold the containers whose holder is not known.
+        unseen: Evals that made sandboxes none of which was ever listed: another engine has them.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -209,6 +218,7 @@ class Docker:
     containers: tuple[Container, ...] = ()
     total: int = 0
     unlisted: tuple[UnlistedEval, ...] = ()
+    unseen: tuple[UnseenEval, ...] = ()
 
     @property
     def is_whole(self) -> bool:

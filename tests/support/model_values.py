@@ -19,6 +19,7 @@ from core.model.machine import (
     SandboxHolder,
     ToolState,
     UnlistedEval,
+    UnseenEval,
 )
 from core.model.operation import Operation
 from core.model.order import Instance, Order, OrderState
@@ -221,6 +222,7 @@ facts = st.builds(
             1,
         ),
         total=whole,
+        unseen=tuples(st.builds(UnseenEval, pid=whole, start=texts), 1),
         unlisted=tuples(st.builds(UnlistedEval, pid=whole, name=texts, user=texts), 1),
     ),
     inspect=st.builds(

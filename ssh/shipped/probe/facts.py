@@ -83,7 +83,7 @@ class Facts(threading.Thread):
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
-        docker = self.docker.value or {}
+        docker, unseen = self.docker.value or {}, self.probe.traces.unseen()
         try:
             load = [round(value, 2) for value in os.getloadavg()]
         except OSError:
@@ -110,6 +110,7 @@ class Facts(threading.Thread):
                     "containers": docker.get("containers", []),
                     "total": docker.get("total", 0),
                     "unlisted": docker.get("unlisted", []),
+                    "unseen": [{"pid": pid, "start": start} for pid, start in unseen],
                 },
                 "inspect": {
                     "state": inspect_state,

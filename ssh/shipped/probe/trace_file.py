@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import stat
+import time
 
 from ssh.shipped.common.proc import environ_of
 from ssh.shipped.probe.commands_in_traces import described
@@ -25,12 +26,13 @@ AROUND = ("Run Task", "Subtask", "Tool Call")  # actions that hold others
 class Action:
     """An action that has begun. `what`, `words`: what it does, in words that may be shown."""
 
-    def __init__(self, name, what, words, since, sample):
+    def __init__(self, name, what, words, since, sample, project):
         self.name = name
         self.what = what
         self.words = words
         self.since = since
         self.sample = sample  # (task, sample id, epoch), or None
+        self.project = project  # the sandbox that its command names; may be empty
 
 
 class TraceFile:
@@ -41,6 +43,7 @@ class TraceFile:
         self.started_at = started_at or 0.0
         self.open = collections.OrderedDict()  # trace id -> Action, oldest first
         self.ties = ties  # project -> the sample that made it
+        self.up_since = {}  # project -> when it was seen to be up, monotonic; it was not taken down
         self.rest = b""
         self.at = max(0, os.fstat(fd).st_size - MAX_BACKLOG_BYTES)
         self.skips = self.at > 0  # the line in which it begins is not whole
@@ -71,6 +74,7 @@ class TraceFile:
     def forget(self):
         """A part of the trace is not known: what began before it may have ended there."""
         self.open.clear()
+        self.up_since.clear()
 
     def take(self, line):
         if b'"trace_id"' not in line and line.endswith(b"}"):
@@ -82,7 +86,9 @@ class TraceFile:
             self.forget()  # a line that a full disk cut
             return
         if event != "enter":
-            self.open.pop(key, None)
+            ended = self.open.pop(key, None)
+            if ended is not None and ended.what == "docker compose up" and event == "exit":
+                self.up_since[ended.project] = time.monotonic()
             return
         since = row.get("start_time")
         if isinstance(since, (int, float)) and since >= self.started_at - START_SLACK_S:
@@ -98,9 +104,13 @@ class TraceFile:
         if project and sample:
             self.ties[project] = sample
             while len(self.ties) > MAX_TIES:
-                del self.ties[next(iter(self.ties))]
+                oldest = next(iter(self.ties))
+                self.up_since.pop(oldest, None)
+                del self.ties[oldest]
+        if what == "docker compose down":
+            self.up_since.pop(project, None)
         if len(self.open) < MAX_OPEN_ACTIONS:
-            self.open[key] = Action(name, what, words, since, sample)
+            self.open[key] = Action(name, what, words, since, sample, project)
 
     def lasting(self, now, seconds):
         """Return rows of what each sample, and the eval itself, has done for so long.

@@ -18,6 +18,7 @@ FIND_EVERY_S = 10.0  # between two searches for the trace of a process
 MAX_TRACED_PROCESSES = 200
 MAX_LASTING_ROWS = 1000
 MAX_NEW_TIES = 500
+UNSEEN_AFTER_S = 60.0
 
 
 class Traces(threading.Thread):
@@ -29,6 +30,7 @@ class Traces(threading.Thread):
         self.files = {}  # process key -> TraceFile
         self.looked_at = {}  # process key -> when its trace was looked for
         self.ties = collections.OrderedDict()  # process key -> its sandboxes, also once it ended
+        self.listed = set()  # process keys of which Docker listed a sandbox
         self.sent = {}  # process key -> the rows that were sent last
         self.wake = threading.Event()  # the list of processes changed
 
@@ -98,11 +100,23 @@ class Traces(threading.Thread):
         for key, ties in list(self.ties.items()):
             lives = lives_still(key, None)
             known = list(ties)
+            if not projects.isdisjoint(known):
+                self.listed.add(key)
             for project in known[: len(known) - MAX_NEW_TIES] if lives else known:
                 if project not in projects:
                     ties.pop(project, None)
             if not lives and not ties:
                 self.ties.pop(key, None)
+        self.listed &= set(self.ties)
+
+    def unseen(self):
+        """Return the keys of evals that have sandboxes and of which Docker never listed one."""
+        until = time.monotonic() - UNSEEN_AFTER_S
+        return [
+            key
+            for key, found in list(self.files.items())
+            if key not in self.listed and any(at < until for at in list(found.up_since.values()))
+        ]
 
     def holders(self):
         """Return project -> (pid, start, task, sample id, epoch, whether that process lives)."""

@@ -16,6 +16,7 @@ from core.model.machine import (
     SandboxHolder,
     ToolState,
     UnlistedEval,
+    UnseenEval,
 )
 from core.model.operation import Operation
 from core.model.process import ProcessState
@@ -247,6 +248,23 @@ def test_a_new_probe_does_not_forget_who_made_a_container() -> None:
     assert "docker rm --force --volumes c1" in found.text
     open_one = UnlistedEval(pid=100)  # a notebook: its eval is over, its process lives
     fleet = judged_after(read(3, bare, unlisted=(open_one,)), fleet=fleet)
+    assert docker_findings(fleet) == []
+
+
+def test_sandboxes_on_another_engine_are_told_to_be_unseen() -> None:
+    mine = UnseenEval(pid=100, start=process_key().start)
+    fleet = watched(read(0, state=ToolState.ABSENT, unseen=(mine, UnseenEval(pid=7, start="x"))))
+    [found] = docker_findings(fleet)
+    assert (found.process, found.tone) == (process_key(), "warning")
+    assert found.text.startswith("Process 100 runs samples in Docker, but evalroom finds no docker")
+    other = judged_after(read(1, box(1), unseen=(mine,)), fleet=fleet)
+    assert "but the engine that evalroom reads has none" in docker_findings(other)[0].text
+    failed = judged_after(
+        read(1, state=ToolState.FAILED, error="permission denied", unseen=(mine,)), fleet=fleet
+    )
+    assert "can't read Docker there (permission denied)" in docker_findings(failed)[0].text
+    assert docker_findings(judged_after(read(1, box(1)), fleet=fleet)) == []
+    fleet = judged_after(process_gone(at=NOW + 5), read(1, unseen=(mine,)), fleet=fleet)
     assert docker_findings(fleet) == []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ssh.shipped.probe import trace_file
+from ssh.shipped.probe import traces as traces_module
 from ssh.shipped.probe.commands_in_traces import described
 from ssh.shipped.probe.liveness import start_of
 from ssh.shipped.probe.trace_file import MAX_POLL_BYTES, TraceFile, open_trace
@@ -197,6 +198,27 @@ def test_a_command_is_named_by_its_first_plain_words(
 )
 def test_an_odd_command_is_reported_without_words(odd: str) -> None:
     assert described(odd)[1] == ""
+
+
+def test_an_eval_none_of_whose_sandboxes_docker_ever_lists_is_unseen(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = Traces(None)
+    key = (os.getpid(), start_of(os.getpid(), None))
+    traces.files[key], traces.ties[key] = trace.reader, trace.ties
+    up, down = (shlex.join((*COMPOSE, verb)) for verb in ("up", "down"))
+    trace.rows(line("enter", "a", detail=up, **of_sample(1)), line("exit", "a", detail=up))
+    assert traces.unseen() == []
+    monkeypatch.setattr(traces_module, "UNSEEN_AFTER_S", -1.0)
+    assert traces.unseen() == [key]
+    trace.rows(line("enter", "b", detail=down, **of_sample(1)))
+    assert traces.unseen() == []  # it has no sandbox any more
+    trace.rows(line("enter", "c", detail=up, **of_sample(1)), line("exit", "c", detail=up))
+    traces.forget_removed({"inspect-other-i000001"})
+    assert traces.unseen() == [key]
+    traces.forget_removed({PROJECT})
+    traces.forget_removed(set())
+    assert traces.unseen() == []
 
 
 def test_sandboxes_that_docker_no_longer_lists_are_forgotten() -> None:
