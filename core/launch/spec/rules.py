@@ -257,9 +257,9 @@ def log_dir(value: object) -> str:
 
 def url(value: object) -> str:
     """A base URL."""
-    fits = isinstance(value, str) and re.fullmatch(r"https?://[!-~]+", value)
-    if fits and not holds_secret(value):
-        return cast("str", value)
+    is_url = isinstance(value, str) and re.fullmatch(r"https?://[!-~]+", value) is not None
+    if isinstance(value, str) and is_url and not holds_secret(value):
+        return value
     raise InvalidValue('a URL like "http://localhost:8000/v1", without a password')
 
 
