@@ -27,8 +27,10 @@ from tui.screens.panes_screen import PanesScreen
 from tui.screens.room import RoomScreen
 from tui.screens.screen_factory import screen_for
 from tui.services import RoomServices
+from tui.terminal.changed_cells import CellsCompositor
 from tui.terminal.crash_report import sentence_of
 from tui.terminal.terminal_app import TerminalApp
+from tui.terminal.textual_internals import is_composed_openly, use_compositor
 from tui.theme import SIXTEEN, THEMES, theme_for
 from tui.view_state import SavedView, saved_view_of
 
@@ -168,6 +170,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def open(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
         """Put a dialog or a screen on top; see `Ui.open`."""
+        if not is_composed_openly(screen):
+            use_compositor(screen, CellsCompositor())
         self.push_screen(screen, then)
 
     def background(self, work: Coroutine[Any, Any, object], name: str) -> None:
@@ -293,7 +297,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if place is None:
             self.pop_screen()
         elif front.place is None:
-            self.push_screen(screen_for(self, place))
+            self.open(screen_for(self, place))
         else:
             self.switch_screen(screen_for(self, place))  # pyright: ignore[reportUnknownMemberType]
         self.remember()
@@ -343,13 +347,13 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             if wants:
                 self.leave()
 
-        self.push_screen(LeaveDialog(self._leaving), leave)
+        self.open(LeaveDialog(self._leaving), leave)
 
     def action_help(self) -> None:
         """Show the keys that work here."""
         front = self.front
         if front is not None:
-            self.push_screen(KeysDialog(list(front.live_keys())))
+            self.open(KeysDialog(list(front.live_keys())))
 
     def action_command(self) -> None:
         """Open the command palette."""
@@ -388,7 +392,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
                     answer.set_result(value)
 
             dialog = QuestionDialog(question)
-            self.push_screen(dialog, answered)
+            self.open(dialog, answered)
             try:
                 return await answer
             finally:

@@ -5,6 +5,7 @@ import gc
 from collections import Counter
 
 import pytest
+from textual.pilot import Pilot
 from textual.strip import Strip
 
 from cli.wiring.room import replay_services
@@ -14,7 +15,7 @@ from core.events import MachineNamed, TimePassed
 from core.ids import MachineName
 from tests.support.busy_fleets import busy_fleet
 from tests.support.clocks import SetClock
-from tests.support.rooms import COLOURS, FakeRoom
+from tests.support.rooms import COLOURS, FakeRoom, shows
 from tests.support.sim.connection import SimConnection
 from tests.support.sim.far_side import Settings
 from tests.support.waiting import until
@@ -106,3 +107,31 @@ async def test_drawing_leaves_no_line_for_the_garbage_collector() -> None:
 
 def _strips() -> int:
     return sum(isinstance(each, Strip) for each in gc.get_objects())
+
+
+async def test_a_closed_screen_keeps_no_line() -> None:
+    app = RoomApp(replay_services(FakeRoom(busy_fleet())), environ=COLOURS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await _see_the_journal(pilot)
+        gc.collect()
+        before = _strips()
+        for _ in range(8):
+            await _see_the_journal(pilot)
+        gc.collect()
+        after = _strips()
+    assert after < before + 100, (before, after)
+
+
+async def _see_the_journal(pilot: Pilot[None]) -> None:
+    await pilot.press("J")
+    await shows(pilot, "Journal of orders")
+    await pilot.press("escape")
+    await until(lambda: len(pilot.app.screen_stack) == 1, "it is closed", before=pilot.pause)
+
+
+async def test_a_line_is_kept_once_more_for_all_filters_together() -> None:
+    app = RoomApp(replay_services(FakeRoom(busy_fleet())), environ=COLOURS)
+    async with app.run_test(size=(120, 40)):
+        first, second = app.get_line_filters(), app.get_line_filters()
+        assert len(first) == 1
+        assert first[0] is second[0], "another filter would make every line anew"

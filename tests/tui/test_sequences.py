@@ -11,7 +11,7 @@ from textual.color import Color
 
 from core.views.glyphs import GLYPHS
 from tests.support.hostile_fleets import HOSTILE
-from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
+from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, JoinedFilter, to_ascii
 from tui.terminal.sequences import clipboard_sequences
 from tui.theme import terminal_features
 
@@ -86,3 +86,9 @@ def test_our_own_signs_have_twins_in_ascii() -> None:
 )
 def test_colours_are_what_the_environment_says(environ: dict[str, str], depth: str) -> None:
     assert terminal_features(environ, wants_ascii=False).depth == depth
+
+
+def test_a_joined_filter_does_what_its_filters_do_one_after_the_other() -> None:
+    joined = JoinedFilter((HarmlessFilter(), AsciiFilter()))
+    (segment,) = joined.apply([Segment("a\x1b\u2500")], BLACK)
+    assert segment.text == "a?-"

@@ -40,6 +40,7 @@ USED = (
     (LinuxDriver, "_writer_thread", "writes to the terminal"),
     (WriterThread, "_queue", "what is not written yet"),
     (Screen, "_compositor", "puts a screen together"),
+    (Widget, "_styles_cache", "keeps the lines that a widget drew"),
     (Compositor, "_get_renders", "gives the lines that are cut, and is overridden"),
 )
 """Each private name that the module uses, with what it is for."""

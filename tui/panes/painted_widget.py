@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from core.views.cells import Bar, Span, Tone
 from tui.app_access import app_of
+from tui.terminal.textual_internals import forget_strips
 from tui.theme import TONES
 
 Line = tuple[Segment, ...]
@@ -118,6 +119,11 @@ class PaintedWidget(Widget):
         """Paint for the new size."""
         self._lines = []
         self.redraw()
+
+    def on_unmount(self) -> None:
+        """Forget the lines: a closed screen stays until the next full collection of garbage."""
+        self._lines = []
+        forget_strips(self)
 
     def on_show(self) -> None:
         """Paint: nothing is painted while hidden."""

@@ -8,6 +8,7 @@ from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
 from tui.screens.table_screen import TableScreen
+from tui.terminal.textual_internals import forget_strips
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
@@ -19,6 +20,10 @@ class ActionScreen(TableScreen, inherit_bindings=False):
     def __init__(self, ui: RoomUi) -> None:
         super().__init__(ui)
         self.action_bar = ActionBar()
+
+    def on_unmount(self) -> None:
+        """Forget the lines that it drew."""
+        forget_strips(self)
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action: the marked rows, or the one under the cursor."""

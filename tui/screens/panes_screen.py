@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Container
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
@@ -21,6 +20,7 @@ from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace, machine_
 from tui.panes.action_bar import ActionBar
 from tui.panes.bars import HeaderBar, KeyBar, PaneBar
 from tui.panes.pane import Pane
+from tui.panes.pane_body import PaneBody
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall, is_too_small
 from tui.screens.action_screen import ActionScreen
@@ -62,7 +62,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
         self._header, self._pane_bar, self._key_bar = HeaderBar(), PaneBar(), KeyBar()
-        self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
+        self._too_small, self._body = TooSmall(), PaneBody(*self.panes, id="panes")
 
     # For subclasses
 

@@ -5,6 +5,7 @@ anyway, its control characters are replaced here. In ASCII mode all other charac
 similar ones of the same width.
 """
 
+from collections.abc import Sequence
 from unicodedata import category
 
 from rich.cells import cell_len
@@ -13,6 +14,23 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from core.views.glyphs import GLYPHS
+
+
+class JoinedFilter(LineFilter):
+    """Applies filters one after the other.
+
+    Textual keeps each line once more for each of its filters; so it keeps it once more in all.
+    """
+
+    def __init__(self, filters: Sequence[LineFilter]) -> None:
+        super().__init__()
+        self.filters = tuple(filters)
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments as the last filter leaves them."""
+        for each in self.filters:
+            segments = each.apply(segments, background)
+        return segments
 
 
 class HarmlessFilter(LineFilter):

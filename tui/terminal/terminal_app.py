@@ -18,7 +18,7 @@ from tui.terminal.crash_report import report_of, sentence_of
 from tui.terminal.driver import RoomDriver
 from tui.terminal.foreground import ProgramEnd, run_program
 from tui.terminal.key_queue import KeyQueueApp
-from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
+from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, JoinedFilter, to_ascii
 from tui.terminal.sequences import (
     KEEP_TITLE,
     RESTORE_TITLE,
@@ -64,6 +64,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             self.console = plain_console(self.console)
         self._keep_crash = keep_crash
         self._title_sent = Shown("")
+        self._joined_filter = JoinedFilter(())
         self._is_leaving = False
         self._has_dropped_keys = False
         self._lending = asyncio.Lock()
@@ -184,7 +185,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
     # Output
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters for every line that is written."""
+        """Return the filter for every line that is written: all filters in one."""
         # NO_COLOR is handled here; Textual would use shades of grey.
         filters = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
         if self.terminal.depth == "none":
@@ -192,7 +193,9 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         filters.append(_HARMLESS)
         if self.terminal.is_ascii:
             filters.append(_ASCII)
-        return filters
+        if self._joined_filter.filters != tuple(filters):
+            self._joined_filter = JoinedFilter(filters)
+        return (self._joined_filter,)
 
     def write(self, sequence: str) -> None:
         """Write an escape sequence to the terminal."""

@@ -21,6 +21,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 __all__ = ["ChopsUpdate", "OpenApp", "OpenCompositor", "OpenDriver", "lines_of", "use_compositor"]
 
@@ -177,9 +178,19 @@ class _Uncut:
         return Strip(strip, strip.cell_length).divide(inside)
 
 
+def forget_strips(widget: Widget) -> None:
+    """Drop the lines of a widget that Textual keeps: it is off the screen for good."""
+    widget._styles_cache.clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
 def use_compositor(screen: Screen[Any], compositor: Compositor) -> None:
     """Replace the compositor of a screen."""
     screen._compositor = compositor  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
+def is_composed_openly(screen: Screen[Any]) -> bool:
+    """Return whether a screen has an `OpenCompositor`."""
+    return isinstance(screen._compositor, OpenCompositor)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:

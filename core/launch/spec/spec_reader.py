@@ -20,6 +20,7 @@ from core.launch.spec.secret_patterns import has_secret_shape
 from core.launch.spec.spec import BUILT_IN_TASK_ARGS, BUILT_IN_TASKS, Spec
 from core.launch.spec.spec_author import author_of
 from core.launch.spec.validators import list_of, one_or_many
+from core.named_file import open_to_read
 from core.text import shown
 
 MAX_SPEC_BYTES = 1 << 20
@@ -135,7 +136,7 @@ def read_text(source: str, *, stdin: TextIO | None = None) -> str:
         if source == "-":
             raw = b"" if stdin is None else stdin.buffer.read(MAX_SPEC_BYTES + 1)
         else:
-            with Path(source).expanduser().open("rb") as file:
+            with open_to_read(Path(source).expanduser()) as file:
                 raw = file.read(MAX_SPEC_BYTES + 1)
     except FileNotFoundError:
         raise SpecWrong(

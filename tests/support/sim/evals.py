@@ -67,6 +67,7 @@ class SimEval:
             "python": "python3",
             "ended_at": None,
             "unsignalled": None,
+            "logs": [],
             "container": None,
             "is_stopped": False,
         }
