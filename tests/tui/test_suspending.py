@@ -14,6 +14,7 @@ from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
+HELP = "Move down one row"
 ROOM = f"{sys.executable} -m tests.support.rooms busy"
 STOPPED_IN_WRITES = f"{sys.executable} -m tests.support.stopped_in_writes"
 
@@ -35,9 +36,9 @@ def shell(request: pytest.FixtureRequest) -> Generator[Tmux]:
 
 
 def is_whole(screen: str) -> bool:
-    """Whether each pane of the room is drawn, with the header and the keys."""
+    """Whether each pane of the room is drawn, with the header and the keys, and no dialog."""
     words = ("evalroom", "1 Machines", "2 Tasks", "4 Findings", "filter")
-    return all(word in screen for word in words)
+    return all(word in screen for word in words) and HELP not in screen
 
 
 def room_pid(shell: Tmux) -> int:
@@ -52,7 +53,7 @@ def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
     shell.keys("fg", "Enter")
     shell.until(is_whole)
     shell.keys("?")
-    shell.until("Move down one row")
+    shell.until(HELP)
 
 
 def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell: Tmux) -> None:
@@ -69,18 +70,18 @@ def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell:
     for _ in range(4):  # a shell may send more than one
         os.kill(pid, signal.SIGCONT)
         shell.keys("?")
-        shell.until("Move down one row")
+        shell.until(HELP)
         shell.keys("Escape")
         shell.until(is_whole)
     wait_until(lambda: len(list(tasks.iterdir())) <= before, "no thread is left over")
     shell.keys("?")
-    shell.until("Move down one row")
+    shell.until(HELP)
 
 
 @pytest.mark.parametrize("shell", [STOPPED_IN_WRITES], indirect=True)
 def test_a_signal_in_the_midst_of_a_write_does_not_freeze_the_room(shell: Tmux) -> None:
     for _ in range(3):
         shell.keys("?")
-        shell.until("Move down one row")
+        shell.until(HELP)
         shell.keys("Escape")
         shell.until(is_whole)

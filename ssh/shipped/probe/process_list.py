@@ -105,7 +105,8 @@ class ProcessList(threading.Thread):
 
     def data_roots(self):
         """Return the data folders that are known, such as ~/.local/share/inspect_ai."""
-        return {self.discovery.root} | {each.root for each in self.all() if each.root}
+        own = {self.discovery.root} if self.discovery is not None else set()
+        return own | {each.root for each in self.all() if each.root}
 
     def find_dead(self):
         """Return the rows of the evals that died in the data folders that are known."""
