@@ -18,7 +18,7 @@ KEEP_ENDED_S = 60.0
 NEW_S = 30.0  # so long a process without a record counts as new
 RECORD_GONE_S = 2.0
 MAX_PYTHONS = 1000
-MAX_LISTED = 2000  # an account can start any number of processes; those that came first stay
+MAX_PROCESSES = 2000  # an account can start any number of processes; those that came first stay
 
 
 class ProcessList(threading.Thread):
@@ -75,7 +75,7 @@ class ProcessList(threading.Thread):
             if process is not None and process.is_contained != (each.place == CONTAINED):
                 process.client.stop()
                 process = None
-            if key not in self.by_key and len(self.by_key) >= MAX_LISTED:
+            if key not in self.by_key and len(self.by_key) >= MAX_PROCESSES:
                 self.left_out += 1
                 continue
             process = process or self.add(key, each)

@@ -15,7 +15,7 @@ def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sent: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("ssh.shipped.probe.process_list.MAX_LISTED", 3)
+    monkeypatch.setattr("ssh.shipped.probe.process_list.MAX_PROCESSES", 3)
     probe = SimpleNamespace(
         frames=SimpleNamespace(state=lambda *frame: sent.append(frame)),
         traces=SimpleNamespace(wake=SimpleNamespace(set=lambda: None)),
