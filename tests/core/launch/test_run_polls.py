@@ -257,7 +257,11 @@ async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     assert unread.runs[name].state is RunState.FINISHING
 
 
-async def test_a_lost_run_that_somebody_resumed_is_read_again_when_its_logs_change() -> None:
+async def test_a_lost_run_that_somebody_resumed_is_read_again_when_its_logs_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for pause in ("_SELDOM_S", "_SOON_S"):
+        monkeypatch.setattr(f"core.launch.run.run_poller.{pause}", 0.0)
     header = {"status": "started", "eval": {"task": "t", "model": "m", "task_id": "a"}}
     over = {**header, "status": "success", "completed_at": "1970-01-12T13:46:30+00:00"}
     lost = replace(ended(), state=RunState.LOST, ended_at=NOW - 500)
@@ -270,7 +274,6 @@ async def test_a_lost_run_that_somebody_resumed_is_read_again_when_its_logs_chan
     assert there.runs[lost.id].state is RunState.LOST
 
     async def polled_again() -> Run:
-        poller._poll_at.clear()
         await poller.poll_once()
         found: Run = there.runs[lost.id]
         return found
