@@ -29,9 +29,13 @@ def query_readonly(
     Raises:
         StorageError: The file can't be read, or belongs to another program.
     """
-    if not path.exists():
-        return default
     place = shown(str(path), 1_000)
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return default
+    except OSError as error:  # a folder on the way is a file, or may not be entered
+        raise StorageError(f"can't read the history {place}: {error.strerror}") from error
     address = f"{path.absolute().as_uri()}?mode=ro"
     known = "SELECT count(*) FROM sqlite_master WHERE name = ?"
     try:

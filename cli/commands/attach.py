@@ -1,7 +1,7 @@
 """`evalroom attach ID`: open a run's own display in this terminal, or print the command."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Never
 
@@ -19,6 +19,7 @@ from core.launch.run.attach_command import terminal_command
 from core.launch.run.service import DeskLaunchService
 from core.quoting import plain_word
 from core.text import shown
+from ssh.links.agent import environment_with, present_agent
 from storage.paths import paths
 
 
@@ -28,10 +29,12 @@ class Display:
 
     Attributes:
         words: The command that opens it in a terminal on this computer.
+        environment: The variables of that command.
     """
 
     run: str
     words: tuple[str, ...]
+    environment: Mapping[str, str]
 
 
 def attach(command: AttachCommand, options: GlobalOptions) -> int:
@@ -84,7 +87,17 @@ async def display_of(
     if machine is None:
         raise UsageWrong(f"machine {shown(run.machine)} is not in the config")
     words = terminal_command(machine, run.attach, known_hosts=known_hosts)
-    return Display(run=run.id, words=words)
+    return Display(run=run.id, words=words, environment=await environment_to_attach())
+
+
+async def environment_to_attach() -> Mapping[str, str]:
+    """Return the variables of a command that attaches.
+
+    It gets the ssh agent that links use, which is that of the present login inside tmux too. It
+    does not get tmux's own variables: tmux refuses to run inside another tmux.
+    """
+    environment = environment_with(await present_agent(None))
+    return {k: v for k, v in environment.items() if k not in {"TMUX", "TMUX_PANE"}}
 
 
 def show(display: Display, *, as_json: bool) -> int:
@@ -100,19 +113,16 @@ def show(display: Display, *, as_json: bool) -> int:
         line = " ".join(plain_word(word) for word in display.words)
         print_lines([shown(line, len(line))])
         return 0
-    return become(display.words)
+    return become(display.words, display.environment)
 
 
-def become(words: tuple[str, ...]) -> Never:
+def become(words: tuple[str, ...], environment: Mapping[str, str]) -> Never:
     """Replace this process with a program.
-
-    The program does not get tmux's variables: tmux refuses to run inside another tmux.
 
     Raises:
         UsageWrong: The program can't be started here.
     """
-    environ = {k: v for k, v in os.environ.items() if k not in {"TMUX", "TMUX_PANE"}}
     try:
-        os.execvpe(words[0], words, environ)  # noqa: S606 - no shell reads them
+        os.execvpe(words[0], words, environment)  # noqa: S606 - no shell reads them
     except OSError as error:
         raise UsageWrong(f"can't start {shown(words[0])} here: {error.strerror}") from None

@@ -8,7 +8,7 @@ import msgspec
 from cli.parser.command import GlobalOptions
 from cli.parser.config import ConfigCommand
 from cli.render.plain import error_json, print_error, print_json, print_lines
-from cli.wiring.config import config_of, config_path
+from cli.wiring.config import config_of, config_path, is_there
 from core.config.file import check_config, default_config, text_of
 from core.config.model import Config
 from core.errors import ConfigWrong
@@ -28,7 +28,7 @@ def config(command: ConfigCommand, options: GlobalOptions) -> int:
         holds = config_of(options)
         return show(holds, config_text(holds), as_json=command.as_json)
     place = path or paths().config_file
-    return where(place, is_there=place.exists(), as_json=command.as_json)
+    return where(place, is_there=is_there(place), as_json=command.as_json)
 
 
 def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> int:

@@ -5,11 +5,13 @@ A command's arguments are added, and its module is imported, only when the comma
 
 import argparse
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from cli.output import writing_output
 from cli.parser.command import GlobalOptions, ParsedCommand
 from core.errors import UsageWrong
 
@@ -97,6 +99,15 @@ class CommandParser(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help.
+
+        Raises:
+            OutputFailed: It can't be written.
+        """
+        with writing_output():
+            print(self.format_help(), end="", file=file or sys.stdout, flush=True)
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageWrong` with argparse's own message."""

@@ -40,9 +40,11 @@ def add_findings(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--closed", action="store_true", help="list closed findings too")
     parser.set_defaults(make=partial(command_of, FindingsCommand))
-    what = parser.add_subparsers(metavar="ack ID...", title="or")
+    parser.usage = "evalroom findings [-h] [--json] [--closed]\n       evalroom findings ack ID ..."
+    what = parser.add_subparsers(metavar="ack ID ...", title="or", prog="evalroom findings")
+    help_text = "acknowledge findings that stay open: errors, losses, failed runs"
     ack = what.add_parser(
-        "ack", help="acknowledge findings that stay open: errors, losses, failed runs"
+        "ack", help=help_text, description=f"{help_text[:1].upper()}{help_text[1:]}."
     )
     add_json(ack)
     ack.add_argument("ids", metavar="ID", nargs="*", help="as `evalroom findings` prints it")

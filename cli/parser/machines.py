@@ -82,7 +82,7 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
         "name", metavar="NAME", nargs="?", help="the machine; default: all machines"
     )
     add_timeout(parser)
-    parser.set_defaults(make=lambda given: command_of(DoctorCommand, given))
+    parser.set_defaults(make=_doctor)
 
 
 def add_machines(parser: argparse.ArgumentParser) -> None:
@@ -120,3 +120,7 @@ def _machines(given: argparse.Namespace) -> ParsedCommand:
             "use: evalroom machines prepare NAME SPEC",
         )
     return command_of(PrepareCommand, given)
+
+
+def _doctor(given: argparse.Namespace) -> DoctorCommand:
+    return command_of(DoctorCommand, given)

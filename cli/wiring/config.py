@@ -6,6 +6,8 @@ from pathlib import Path
 from cli.parser.command import GlobalOptions
 from core.config.file import default_config, read_config
 from core.config.model import Config
+from core.errors import ConfigWrong
+from core.text import shown
 from storage.paths import paths, refuse_unsafe_config
 from tui.keys.table import KEYS_BY_NAME
 
@@ -21,7 +23,7 @@ def config_of(options: GlobalOptions) -> Config:
     if path is None:
         config = default_config()
     else:
-        if path.exists():
+        if is_there(path):
             refuse_unsafe_config(path)
         config = read_config(path, actions=KEYS_BY_NAME)
     read_only = config.read_only or options.read_only
@@ -36,4 +38,21 @@ def config_path(options: GlobalOptions) -> Path | None:
     usual = paths().config_file
     if options.config is not None:
         return options.config.expanduser()
-    return usual if usual.exists() else None
+    return usual if is_there(usual) else None
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a config file exists.
+
+    Raises:
+        ConfigWrong: A folder on the way to it is a file, or may not be entered.
+    """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise ConfigWrong(
+            f"can't read {shown(str(path))}: {error.strerror}", "check the folders on the way to it"
+        ) from None
+    return True

@@ -1,10 +1,12 @@
 """Previews of actions without a dry run: computed from a fresh read of the process."""
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from core.act.preview import Preview, all_in_flight
 from core.act.refusals import Refusal
 from core.act.snapshot import TargetSnapshot
+from core.errors import Unsupported
 from core.format import plural
 from core.ids import ProcessKey, Target
 from core.model.action import Action, Verb
@@ -19,7 +21,11 @@ LEFTOVER_AFTER_S = 30.0
 
 
 def computed_preview(action: Action, target: Target, snapshot: TargetSnapshot) -> Preview:
-    """Return the preview of keep, release or a flush."""
+    """Return the preview of keep, release or a flush.
+
+    Raises:
+        Unsupported: The verb has a preview of its own.
+    """
     row = snapshot.row(target)
     keeps = bool(row is not None and row.keep_alive)
     over = bool(snapshot.rows) and not snapshot.running
@@ -34,8 +40,15 @@ def computed_preview(action: Action, target: Target, snapshot: TargetSnapshot) -
             return _computed("The process exits when its eval ends")
         case Verb.RELEASE:
             return _computed("the process is not set to stay alive", is_noop=True)
-        case _:
+        case Verb.FLUSH:
             return _computed("Finished samples in memory are written to the log")
+        case (
+            Verb.PAUSE | Verb.RESUME | Verb.CANCEL | Verb.CANCEL_CALL | Verb.DRAIN | Verb.REQUEUE
+            | Verb.SCORE | Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.END
+        ):  # fmt: skip
+            raise Unsupported(f"{action.verb} has a preview of its own")
+        case _:
+            assert_never(action.verb)
 
 
 def _computed(sentence: str, *, is_noop: bool = False, notes: tuple[str, ...] = ()) -> Preview:

@@ -6,6 +6,7 @@ more is in flight than its preview showed.
 
 from collections.abc import Iterable
 from types import MappingProxyType
+from typing import assert_never
 
 from core.act.snapshot import TargetSnapshot
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
@@ -58,8 +59,10 @@ def _own(  # noqa: PLR0911 - one case per verb
                 "unstarted": _unstarted(snapshot.config),
                 IN_FLIGHT: sum(each.samples.in_flight or 0 for each in snapshot.running),
             }
-        case _:
+        case Verb.CANCEL_CALL | Verb.REQUEUE | Verb.SCORE | Verb.FLUSH | Verb.RECOVER:
             return {}
+        case _:
+            assert_never(action.verb)
 
 
 def _pending(config: ConfigView | None) -> BasisValue:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, assert_never, cast
 
 from core.act.argv_knobs import launched_with
 from core.act.preconditions import knob_key, knob_value
@@ -148,8 +148,13 @@ def _sentence(  # noqa: PLR0911 - one case per verb
             return _requeued(answer, snapshot)
         case Verb.SCORE:
             return _scored(action, answer)
-        case _:
+        case (
+            Verb.FLUSH | Verb.CONFIG | Verb.KEEP | Verb.RELEASE | Verb.RECOVER | Verb.INTERRUPT
+            | Verb.END
+        ):  # fmt: skip
             return "the target changes"
+        case _:
+            assert_never(action.verb)
 
 
 def _requeued(answer: JsonObject, snapshot: TargetSnapshot) -> str:

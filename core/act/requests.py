@@ -1,9 +1,10 @@
 """The request that carries an action out. Inspect takes every parameter in the query."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 from core.ctl.routes import path, with_query
+from core.errors import Unsupported
 from core.frames import Frame
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Change, Verb
@@ -79,10 +80,9 @@ def _dry(dry_run: bool) -> Query:
 
 def _post(action: Action, target: Target, eval_id: str) -> tuple[str, tuple[Query, ...]]:
     now: Query = ("now", True if action.now else None)
-    step = "log-flush" if action.verb is Verb.FLUSH else str(action.verb)
+    step = _step(action.verb)
     match target:
         case SampleKey():
-            step = "cancel-tool-call" if action.verb is Verb.CANCEL_CALL else step
             query: tuple[Query, ...] = (
                 ("sample_id", str(target.sample_id)),
                 ("epoch", target.epoch),
@@ -98,6 +98,24 @@ def _post(action: Action, target: Target, eval_id: str) -> tuple[str, tuple[Quer
             return path("models", step), (("model", target.model), now)
         case ProcessKey():
             return path(step), (now,)
+
+
+def _step(verb: Verb) -> str:
+    """Return the last part of a verb's path."""
+    match verb:
+        case Verb.FLUSH:
+            return "log-flush"
+        case Verb.CANCEL_CALL:
+            return "cancel-tool-call"
+        case (
+            Verb.PAUSE | Verb.RESUME | Verb.CANCEL | Verb.DRAIN | Verb.REQUEUE | Verb.SCORE
+            | Verb.KEEP | Verb.RELEASE
+        ):  # fmt: skip
+            return str(verb)
+        case Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.END:
+            raise Unsupported(f"{verb} is not a POST")
+        case _:
+            assert_never(verb)
 
 
 def _config(target: Target) -> str:

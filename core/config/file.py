@@ -14,6 +14,7 @@ from core.config.toml_errors import TOML_HINT, parse_error
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
 from core.ids import MachineName
+from core.named_file import open_to_read
 from core.text import shown
 
 MAX_BYTES = 1 << 20
@@ -83,7 +84,7 @@ def text_of(path: Path) -> str:
     """
     place = shown(str(path))
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ConfigWrong(

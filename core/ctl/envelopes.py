@@ -113,7 +113,6 @@ def task_row(raw: bytes) -> TaskRow:
         task=text(row, "task") or "",
         model=text(row, "model") or "",
         solver=text(row, "solver") or "",
-        run_id=text(row, "run_id") or "",
         log_location=text(row, "log_location") or "",
         status=text(row, "status") or "running",
         started_at=number(row, "started_at"),
@@ -282,7 +281,6 @@ def _activity(row: JsonObject) -> Activity | None:
             )
             for call in objects(row, "calls")[:MAX_TEXTS]
         ),
-        tokens=count(row, "tokens"),
     )
 
 

@@ -14,12 +14,13 @@ from core.model.limits import MAX_COUNTED
 
 # An unterminated string matches up to the end, so it is not tried again from each later quote.
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
-MAX_BYTES = 4 * 1024 * 1024
-"""Size of the largest document that is cut, bytes."""
 MAX_MARKS = 300_000
-"""Strings, brackets, commas and colons in a document: about 2,500 samples have so many. Each
-takes time, and a host could send a document of nothing else."""
+"""Items of a document that are found one by one, and strings, brackets, commas and colons of those
+that are nested deep. Each takes time, and a host could send a document of nothing else."""
 _OPENING, _CLOSING = b"[{", b"]}"
+_AFTER_ITEM = (b",", b"]", b"}")
+_BLANKS = re.compile(rb"\s*+")
+_NAME = re.compile(rb'\s*+"((?:[^"\\]++|\\.)*+)"\s*+:\s*+', re.DOTALL)
 
 
 def _nested(levels: int) -> bytes:
@@ -113,50 +114,84 @@ def _item_end(marks: Iterator[re.Match[bytes]]) -> int | None:
 
 
 def split_items(body: bytes) -> list[bytes] | None:
-    """Return the JSON of each item of the list in `body`; None if it is not a complete list."""
-    return _parts(body.strip(), b"[", b"]")
+    """Return the JSON of each item of the list in `body`; None if it is not a complete list.
+
+    None too: it has a great many items.
+    """
+    body = body.strip()
+    if not body.startswith(b"["):
+        return None
+    ends = _Ends(body).of_list(0)
+    if ends is None or ends[-1] != len(body) - 1:
+        return None
+    starts = [1, *(at + 1 for at in ends[:-1])]
+    items = [body[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    return [] if items == [b""] else items
 
 
 def split_fields(body: bytes) -> Mapping[str, bytes] | None:
     """Return the JSON of each field of the object in `body`; None if it is not a complete object.
 
-    If a name comes twice, its last value counts.
+    None too: it has a great many values. If a name comes twice, its last value counts.
     """
-    parts = _parts(body.strip(), b"{", b"}")
-    if parts is None:
+    body = body.strip()
+    if not body.startswith(b"{"):
         return None
-    fields: dict[str, bytes] = {}
-    for part in parts:
-        name = _MARK.match(part)
-        rest = part[name.end() :].lstrip() if name is not None else b""
-        if name is None or not name[0].startswith(b'"') or not rest.startswith(b":"):
+    ends, fields, at = _Ends(body), dict[str, bytes](), 0
+    while at < len(body) - 1:
+        name = _NAME.match(body, at + 1)
+        if name is None:
+            return fields if not fields and body[1:].strip() == b"}" else None
+        end = ends.of_value(name.end())
+        if end is None:
             return None
-        fields[name[0][1:-1].decode("utf-8", "replace")] = rest[1:].strip()
-    return fields
+        fields[name[1].decode("utf-8", "replace")] = body[name.end() : end].strip()
+        if body[end : end + 1] != b",":
+            return fields if body[end:] == b"}" else None
+        at = end
+    return None
 
 
-def _parts(body: bytes, opening: bytes, closing: bytes) -> list[bytes] | None:
-    if len(body) > MAX_BYTES or not body.startswith(opening) or not body.endswith(closing):
-        return None
-    commas = list(_commas(body))
-    if commas[-1:] != [len(body) - 1]:
-        return None
-    starts = [1, *(at + 1 for at in commas[:-1])]
-    parts = [body[start:end].strip() for start, end in zip(starts, commas, strict=True)]
-    return [] if parts == [b""] else parts
+class _Ends:
+    """Finds where items and values end. It stops after a great many steps."""
 
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._steps = MAX_MARKS
 
-def _commas(body: bytes) -> Iterator[int]:
-    """Yield the places of the commas at the outermost level, then the place of its end."""
-    depth = 0
-    for mark in islice(_MARK.finditer(body), MAX_MARKS):
-        char = mark[0]
-        if char in _OPENING:
-            depth += 1
-        elif char in _CLOSING:
-            depth -= 1
-            if depth == 0:
-                yield mark.start()
-                return
-        elif char == b"," and depth == 1:
-            yield mark.start()
+    def of_list(self, at: int) -> list[int] | None:
+        """Return the places of the commas of the list at `at`, then that of its bracket."""
+        ends: list[int] = []
+        while True:
+            end = self._of_item(at + 1)
+            if end is None or self._body[end : end + 1] == b"}":
+                return None
+            ends.append(end)
+            if self._body[end : end + 1] == b"]":
+                return ends
+            at = end
+
+    def of_value(self, at: int) -> int | None:
+        """Return the place of the comma or bracket after a value; a list is found item by item."""
+        if self._body[at : at + 1] != b"[":
+            return self._of_item(at)
+        ends = self.of_list(at)
+        return None if ends is None else self._of_item(ends[-1] + 1)
+
+    def _of_item(self, at: int) -> int | None:
+        self._steps -= 1
+        if self._steps < 0:
+            return None
+        found = _BLANKS.match(self._body, at)
+        end = at if found is None else found.end()
+        if self._body[end : end + 1] in _AFTER_ITEM:
+            return end
+        item = _ITEM.match(self._body, at)
+        if item is not None and self._body[item.end() : item.end() + 1] in _AFTER_ITEM:
+            return item.end()
+        return _item_end(self._counted(islice(_MARK.finditer(self._body, at), self._steps)))
+
+    def _counted(self, marks: Iterator[re.Match[bytes]]) -> Iterator[re.Match[bytes]]:
+        for mark in marks:
+            self._steps -= 1
+            yield mark

@@ -328,6 +328,8 @@ class Desk(MachineRequests):
                 name = event.process.machine
             case LogRead() | LogUnreadable():
                 name = event.task.machine
+                if (reader := self._log_readers.get(name)) is not None:
+                    reader.note_folded(event.task)
             case _:
                 return
         reader = self._log_readers.get(name)

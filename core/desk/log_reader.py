@@ -69,10 +69,19 @@ class LogReader:
         """Processes of which a log hung."""
         self._batches = 0
         self._nudged = asyncio.Event()
+        self._posted: set[TaskKey] = set()
+        """Tasks whose events were posted and are not in the fleet yet."""
+        self._all_folded = asyncio.Event()
 
     def nudge(self) -> None:
         """Look for a log to read now: a task may have ended."""
         self._nudged.set()
+
+    def note_folded(self, task: TaskKey) -> None:
+        """Note that an event about the log of a task is in the fleet."""
+        self._posted.discard(task)
+        if not self._posted:
+            self._all_folded.set()
 
     def forget_failures(self) -> None:
         """Try every log again at once: a new probe answers."""
@@ -93,11 +102,13 @@ class LogReader:
             keys, wait = self.next_logs(fleet(), now())
             events = await self.read(fleet, keys, now) if keys else ()
             if events:
-                # Folding the events in nudges this reader again.
-                self._nudged.clear()
+                # They are folded in over several turns; until then their logs look unread.
+                self._posted = {event.task for event in events}
+                self._all_folded.clear()
                 for event in events:
                     post(event)
-            if events or not keys:
+                await self._all_folded.wait()
+            elif not keys:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(wait):
                         await self._nudged.wait()

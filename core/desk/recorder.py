@@ -12,6 +12,7 @@ from typing import IO, Self
 from core.errors import StorageError
 from core.event_codec import line_of
 from core.events import Event
+from core.named_file import open_other_end
 
 MAX_QUEUED = 50_000
 """Events that may wait to be written; beyond that the recording stops, as it must be complete."""
@@ -117,7 +118,7 @@ def _opened(path: Path) -> int:
             return _new(path)
         found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return open_other_end(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         Path(name).replace(path)

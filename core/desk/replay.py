@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
 from itertools import count, islice
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
+from core.named_file import open_to_read
 from core.ports import Clock, Reply, Show, SignIn
 
 MAX_LINE_CHARS = 64 * 1024 * 1024
@@ -30,7 +32,7 @@ def read_recording(path: Path) -> Iterator[Event]:
         StorageError: The file can't be read, or a line of it is not an event.
     """
     try:
-        with path.open(encoding="utf-8") as file:
+        with TextIOWrapper(open_to_read(path), encoding="utf-8") as file:
             for number in count(1):
                 line = file.readline(MAX_LINE_CHARS + 1)
                 if len(line) > MAX_LINE_CHARS:

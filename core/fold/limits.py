@@ -46,6 +46,9 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
     """Return the fleet with room for the task rows of `event`, and the rows that have room."""
     rows, machine = event.rows[:MAX_PROCESS_TASKS], event.process.machine
     wanted = task_units(rows)
+    known = fleet.processes.get(event.process)
+    if known is not None and not known.tasks_left_out and wanted <= known.task_units:
+        return fleet, rows  # as many as before had room
     own = _processes_of(fleet, machine)
     taken = sum(each.task_units for each in own if each.key != event.process)
     if taken + wanted <= MAX_TASKS:

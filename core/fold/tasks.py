@@ -129,7 +129,6 @@ def _named_by(row: TaskRow, header: LogHeader) -> TaskRow:
         eval_id=header.eval_id,
         task=header.task or row.task,
         model=header.model,
-        run_id=header.run_id,
         started_at=header.started_at,
     )
 

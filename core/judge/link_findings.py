@@ -26,7 +26,8 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
     """Yield the new, changed or closed finding about a machine's link.
 
     A loss opens a finding at once, its end closes it at once, and the text has the newest reason.
-    A link that is lost again soon reopens its finding, which counts the outages.
+    A link that is lost again soon reopens its finding, which counts the outages. The wait for the
+    first connection (a host key to accept, a sign-in) is not an outage.
     """
     prefix = f"link:{machine.name}:"
     last = newest_finding(fleet, prefix)
@@ -34,6 +35,9 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
     if state in _LOST:
         yield from _lose(last, machine, at, prefix)
     elif state is not LinkState.CONNECTING and last is not None and last.closed_at is None:
+        if last.is_first:
+            yield closed(last, at, "The link is up")
+            return
         lasted = max(0.0, at - _began(last))
         back = replace(last, longest=max(last.longest, lasted))
         down = f"The link is up again after {duration_in_words(lasted)}"
@@ -42,7 +46,8 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
 
 def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Iterable[Finding]:
     tone = _TONES[machine.link.state]
-    if last is None or (last.closed_at is not None and at - last.closed_at > FLAPPING_S):
+    is_over = last is not None and last.closed_at is not None
+    if last is None or (is_over and (last.is_first or at - (last.closed_at or 0.0) > FLAPPING_S)):
         yield Finding(
             id=f"{prefix}{at:.3f}",
             kind="link",
@@ -50,6 +55,7 @@ def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Ite
             opened_at=at,
             machine=machine.name,
             text=_text(machine),
+            is_first=machine.link.heard_at is None,
         )
         return
     lost = last

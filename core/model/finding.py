@@ -27,6 +27,7 @@ class Finding:
         count: How often it happened (a link that flaps), or the number of things that it counts.
         began_at: When its newest occurrence began, Unix seconds at the desk; None: when it opened.
         longest: Seconds of its longest occurrence that is over.
+        is_first: Whether it is about a link that has not been up yet, so that nothing was lost.
         is_kept: Whether it stays open until the operator acknowledges it.
         acknowledged_at: When that was, Unix seconds at the desk; None: not yet.
     """
@@ -45,6 +46,7 @@ class Finding:
     process: ProcessKey | None = None
     began_at: float | None = None
     longest: float = 0.0
+    is_first: bool = False
     is_kept: bool = False
     acknowledged_at: float | None = None
 

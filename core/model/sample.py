@@ -49,7 +49,6 @@ class Activity:
         started_at, deadline: Unix seconds on the eval's own clock.
         detail: The name of the model or tool.
         calls: The tool calls in progress.
-        tokens: Tokens streamed so far; None if the provider does not stream.
     """
 
     type: str
@@ -58,7 +57,6 @@ class Activity:
     detail: str | None = None
     deadline: float | None = None
     calls: tuple[ToolCall, ...] = ()
-    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

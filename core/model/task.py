@@ -53,7 +53,6 @@ class TaskRow:
         task_id: Inspect's id of the task.
         eval_id: The id of this attempt; it changes on every retry.
         task, model, solver: Their names.
-        run_id: The id of the `eval()` call.
         log_location: The path or URL of its log.
         status: `running` or `completed`. Completed means finished, not successful.
         started_at, completed_at: When it started and finished.
@@ -80,7 +79,6 @@ class TaskRow:
     task: str = ""
     model: str = ""
     solver: str = ""
-    run_id: str = ""
     log_location: str = ""
     status: str = "running"
     started_at: float | None = None

@@ -18,11 +18,14 @@ _FACTS = msgspec.json.Decoder(MachineFacts, strict=False)
 def read_facts(body: bytes) -> MachineFacts:
     """Decode the body of a `facts` frame; unknown fields are ignored.
 
+    Of facts that are too large to read only the number of their objects is returned, as left out.
+
     Raises:
         AnswerMalformed: The body is not such a document.
     """
-    if len(body) > MAX_FACTS_BYTES or body.count(b"{") > MAX_FACT_OBJECTS:
-        raise AnswerMalformed("the machine's facts are too large to read")
+    objects = body.count(b"{")
+    if len(body) > MAX_FACTS_BYTES or objects > MAX_FACT_OBJECTS:
+        return MachineFacts(at=0.0, left_out=max(1, objects))
     try:
         return _bounded(_FACTS.decode(body))
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:

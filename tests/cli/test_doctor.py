@@ -28,8 +28,13 @@ class Answers:
     def __init__(self, part: dict[str, object]) -> None:
         self.part = part
 
-    async def work(self, name: MachineName, job: Job, *, deadline: float) -> dict[str, object]:
-        assert (name, job.program, job.changes, deadline > 0) == (HERE.name, "survey", False, True)
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> dict[str, object]:
+        assert (machine, job.program, job.changes, deadline > 0) == (
+            HERE.name,
+            "survey",
+            False,
+            True,
+        )
         return {"reservations": self.part}
 
 

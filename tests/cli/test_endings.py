@@ -134,7 +134,10 @@ def test_signals_end_a_command_whose_loop_never_comes_back(
         child.stdout.close()
 
 
-@pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
+@pytest.mark.parametrize(
+    "words",
+    ["status", "status --json", "config show", "probe", "--version", "--help", "act --help"],
+)
 def test_a_pipe_whose_reader_went_away_is_not_an_error(home: Home, words: str) -> None:
     home.watch_here(home.folder / "d")
     reader, writer = os.pipe()
@@ -162,7 +165,10 @@ def test_a_watch_ends_when_its_reader_goes_away(home: Home) -> None:
     child.stderr.close()
 
 
-@pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
+@pytest.mark.parametrize(
+    "words",
+    ["status", "status --json", "config show", "probe", "--version", "--help", "act --help"],
+)
 def test_output_that_can_not_be_written_is_a_sentence_and_no_crash(home: Home, words: str) -> None:
     home.watch_here(home.folder / "d")
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device

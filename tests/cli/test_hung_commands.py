@@ -16,6 +16,7 @@ def doing(watched: Watched, one: Eval, words: str) -> SampleKey | None:
     task = watched.task(one, "hung")
     if task is None:
         return None
+    watched.desk.poll_now(task.key.process)  # a slow first answer makes a long pause
     rows = samples_table(watched.fleet, task.key, watched.desk.now()).rows
     found = (row.key for row in rows if cell_text(row.cells.get("doing", ())).startswith(words))
     return next(found, None)

@@ -210,14 +210,16 @@ async def test_the_content_of_an_old_sample_is_read_or_reported_as_missing(
 
 
 async def test_an_ended_eval_of_an_old_inspect_is_described_from_its_log(
-    version: str, evals: Evals
+    version: str, evals: Evals, tmp_path: Path
 ) -> None:
+    gate = tmp_path / "gate"
     one = evals.start(
-        "errors", "turns", args={"samples": 3, "sleep": 0.1},
+        "errors", "turns", args={"samples": 3, "sleep": 0.1, "gate": str(gate)},
         options=("--max-tasks=2", "--no-fail-on-error"), python=python_with(version),
     )  # fmt: skip
     async with watching_eval(one) as watched:
-        errors, turns = sorted(await ended(watched, one, 2), key=lambda task: task.row.task)
+        tasks = await ended(watched, one, 2, gate=gate)
+        errors, turns = sorted(tasks, key=lambda task: task.row.task)
         assert errors.logged is not None
         counts = errors.logged.counts
         assert (counts.total, counts.completed, counts.errored, counts.scored) == (3, 1, 2, 1)

@@ -23,14 +23,16 @@ pytestmark = pytest.mark.timeout(240)
 
 
 async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_read(
-    evals: Evals,
+    evals: Evals, tmp_path: Path
 ) -> None:
+    gate = tmp_path / "gate"
     one = evals.start(
-        "errors", "turns", args={"samples": 6, "sleep": 0.05},
+        "errors", "turns", args={"samples": 6, "sleep": 0.05, "gate": str(gate)},
         options=("--max-tasks=2", "--no-fail-on-error"),
     )  # fmt: skip
     async with watching_eval(one) as watched:
-        errors, turns = sorted(await ended(watched, one, 2), key=lambda task: task.row.task)
+        tasks = await ended(watched, one, 2, gate=gate)
+        errors, turns = sorted(tasks, key=lambda task: task.row.task)
         assert (errors.state, turns.state) == (TaskState.SUCCESS, TaskState.SUCCESS)
         assert errors.logged is not None
         assert errors.logged.counts == LogCounts(

@@ -55,7 +55,7 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported_as_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="can't be read"):
+    with pytest.raises(StorageError, match="can't read the recording"):
         list(read_recording(tmp_path / "nowhere"))
 
 

@@ -10,17 +10,20 @@ error. It runs as an ordinary child process of the test; it reaches nothing else
 
 import json
 import os
+import random
 import re
 import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 CHUNK_BYTES = 2048
 """How much of the program each mark stands for (`ssh.handshake`)."""
 PART_BYTES = 1024 * 1024
+SECONDS_EACH = 1.5
 PID, START = 4242, "boot:1"
 
 
@@ -94,16 +97,27 @@ def sample(number: int, **more: object) -> dict[str, object]:
 # -- what it hears
 
 
+class OverError(Exception):
+    """The time of an attack is over."""
+
+
 class Desk:
-    """What the desk wants: its polls, by name, and the requests that wait for an answer."""
+    """What the desk wants: its polls, by name, and the requests that wait for an answer.
+
+    Attributes:
+        ends_at: When to raise `OverError` in place of hearing more, seconds of `time.monotonic`.
+    """
 
     def __init__(self) -> None:
+        self.ends_at = float("inf")
         self.polls: dict[str, dict[str, object]] = {}
         self.requests: list[dict[str, object]] = []
         self._data = b""
 
     def hear(self, seconds: float = 0.0) -> None:
         """Take what the desk has sent; leave when it has closed the link."""
+        if time.monotonic() > self.ends_at:
+            raise OverError
         while select.select([0], [], [], seconds)[0]:
             data = os.read(0, 65536)
             if not data:
@@ -313,20 +327,20 @@ def flapping(desk: Desk) -> None:
 def junk_answers(desk: Desk) -> None:
     """Answer polls with documents that are hard to read: nested, of nothing, of digits."""
     processes([process()])
-    bodies = (
-        b"[" * 16_000_000,
-        b"[" + b"{}," * 10_000_000 + b"{}]",
-        b"[" + b'"",' * 10_000_000 + b'""]',
-        b'["' + b"\\\\" * 15_000_000 + b'"]',
-        b"[" + b"9" * 30_000_000 + b"]",
-        b"[" + b"[" * 15_000_000 + b"]" * 15_000_000 + b"]",
-        b"[" + b"\xff" * 30_000_000 + b"]",
-        b'[{"task_id":"' + b"x" * 30_000_000 + b'","eval_id":"e"}]',
-        b"{" + b'"a":1,' * 5_000_000 + b'"a":NaN}',
-        b"[NaN" + b",[]" * 9_000_000 + b"]",
+    parts = (
+        (b"", b"[", 16_000_000, b""),
+        (b"[", b"{},", 10_000_000, b"{}]"),
+        (b"[", b'"",', 10_000_000, b'""]'),
+        (b'["', b"\\\\", 15_000_000, b'"]'),
+        (b"[", b"9", 30_000_000, b"]"),
+        (b"[", b"\xff", 30_000_000, b"]"),
+        (b'[{"task_id":"', b"x", 30_000_000, b'","eval_id":"e"}]'),
+        (b"{", b'"a":1,', 5_000_000, b'"a":NaN}'),
+        (b"[NaN", b",[]", 9_000_000, b"]"),
     )
     for turn in numbers():
-        body = bodies[turn % len(bodies)]
+        before, part, times, after = parts[turn % len(parts)]
+        body = before + part * times + after
         answer(desk.poll("tasks"), body)
         frame("facts", body[:1_000_000], at=time.time())
         frame("processes", body, at=time.time())
@@ -371,6 +385,18 @@ def replies(desk: Desk) -> None:
         desk.requests.clear()
         for number in numbers_:
             frame("reply", b"[" + b"{}," * 10_000_000 + b"{}]", id=number, at=0, took=0, status=200)
+
+
+@attack
+def in_turn(desk: Desk) -> None:
+    """Carry the attacks out one after the other, a second or two each, in any order."""
+    names = sorted(set(ATTACKS) - {"in-turn", "honest"})
+    random.shuffle(names)
+    for name in names:
+        desk.ends_at = time.monotonic() + SECONDS_EACH
+        with suppress(OverError):
+            ATTACKS[name](desk)
+        desk.ends_at = float("inf")
 
 
 # -- its way in

@@ -39,8 +39,8 @@ HOSTILE = (
 class Nobody:
     """A machine that must not be asked anything."""
 
-    async def work(self, name: MachineName, job: Job, *, deadline: float) -> dict[str, object]:
-        raise AssertionError((name, job, deadline))
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> dict[str, object]:
+        raise AssertionError((machine, job, deadline))
 
 
 @given(st.text())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.attach import environment_to_attach
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
@@ -84,6 +85,17 @@ async def test_tmux_knows_the_agent_of_the_present_login(
     tmux.run("set-environment", "SSH_AUTH_SOCK", str(start_agent("new", sshd.key)))
     async with receiving(connection_of(by_agent(sshd), trusting(sshd, tmp_path))) as received:
         await received.hello()
+
+
+async def test_a_command_that_attaches_gets_the_agent_of_the_present_login(
+    sshd: Sshd, tmp_path: Path, tmux: Tmux, start_agent: StartAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "of-an-ended-login"))
+    agent = str(start_agent("new", sshd.key))
+    tmux.run("set-environment", "SSH_AUTH_SOCK", agent)
+    environment = await environment_to_attach()
+    assert environment["SSH_AUTH_SOCK"] == agent
+    assert not {"TMUX", "TMUX_PANE"} & set(environment)
 
 
 async def test_a_new_login_is_noticed_and_the_old_socket_named(

@@ -53,7 +53,14 @@ async def boxed(
             remove_all(engine)
 
 
+def poll_at_once(watched: Watched) -> None:
+    """Read the evals now: on a loaded machine, a slow first answer makes a long pause."""
+    for key in watched.fleet.processes:
+        watched.desk.poll_now(key)
+
+
 def has_both(watched: Watched, one: Eval, folder: Path) -> Task | None:
+    poll_at_once(watched)
     tasks = [each for each in watched.tasks(one) if each.counts and each.counts.running == 2]
     wait = all((folder / f"gate.{sample}").exists() for sample in (0, 1))
     return tasks[0] if wait and tasks and tasks[0].has_sandboxes else None
@@ -70,6 +77,7 @@ def remove_all(engine: DockerEngine) -> None:
 
 
 def finding(watched: Watched, about: Callable[[Finding], bool]) -> Finding | None:
+    poll_at_once(watched)
     open_ones = (each for each in watched.fleet.findings if each.closed_at is None)
     return next((each for each in open_ones if each.kind == "docker" and about(each)), None)
 
@@ -150,6 +158,7 @@ async def test_an_exec_that_hangs_in_a_container_is_reported(
         one = start_eval(folder / "e", "hung", args={"kind": "docker"}, env=variables)
 
         def told() -> list[str]:
+            poll_at_once(watched)
             task = watched.task(one, "hung")
             if task is None:
                 return []

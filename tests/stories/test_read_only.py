@@ -6,6 +6,7 @@ frame or a job is missing there.
 
 import ast
 import importlib
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -45,7 +46,7 @@ from core.read_only import (
 )
 from ssh.factory import connection_for
 from storage.paths import paths
-from tests.support.commands import Home, machine
+from tests.support.commands import Home, Ran, machine
 from tests.support.evals import Eval, running_evals, short_folder
 from tests.support.fleets import fleet_after, link, named, process_seen, task_key
 from tests.support.rooms import app_on, screen_text, shows
@@ -242,7 +243,7 @@ def _lines(target: str) -> dict[str, list[str]]:
         "status": ["status"],
         "samples": ["samples", target],
         "sample": ["sample", *sample, "--content"],
-        "watch": ["watch", "--for", "1"],
+        "watch": ["watch"],
         "machines": ["machines"],
         "machines check": ["machines", "check", "here"],
         "machines prepare": ["machines", "prepare", "here", "s.toml", "--yes"],
@@ -273,6 +274,24 @@ ELSEWHERE = {"", "replay", "demo"}
 """The room's keys have a test below; a replay has no machine, a demo has its own."""
 
 
+def _ran(home: Home, _: Wire, words: list[str]) -> Ran:
+    """Run a command to its end."""
+    return home.run("--read-only", *words)
+
+
+def _watched(home: Home, wire: Wire, words: list[str]) -> Ran:
+    """Run a command that has no end of its own until a machine was asked."""
+    child = home.start("--read-only", *words, err=subprocess.PIPE)
+    wait_until(
+        lambda: any(each["kind"] == "start" for each in wire.frames()),
+        "the machine is asked",
+        seen=child.poll,
+    )
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    return Ran(status=child.returncode, out=out.decode(), err=err.decode())
+
+
 @GROUP
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ELSEWHERE])
@@ -282,7 +301,7 @@ def test_a_command_sends_only_what_the_table_allows(
     target = f"here:{one.task('turns')['task_id']}"
     words = _lines(target)[name]
     before = one.task("turns")
-    ran = home.run("--read-only", *words)
+    ran = (_watched if name == "watch" else _ran)(home, wire, words)
     told = ran.out + ran.err
     assert all(frame_reads(each["kind"]) for each in wire.frames()), told
     assert all(JOBS_BY_VERB[each["verb"]] is Behaviour.READS for each in wire.jobs()), told

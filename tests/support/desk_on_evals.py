@@ -150,8 +150,21 @@ async def watching_eval(one: Eval, past: Past = NOTHING) -> AsyncGenerator[Watch
         yield watched
 
 
-async def ended(watched: Watched, one: Eval, count: int) -> tuple[Task, ...]:
-    """Return the tasks of an eval once its process is gone and its logs were read."""
+async def ended(
+    watched: Watched, one: Eval, count: int, *, gate: Path | None = None
+) -> tuple[Task, ...]:
+    """Return the tasks of an eval once its process is gone and its logs were read.
+
+    Args:
+        watched: The desk over it.
+        one: The eval.
+        count: How many tasks it has.
+        gate: A file that the samples wait for. It is made once every task is listed: an eval that
+            ends before a poll saw a task leaves nothing to wait for. None: they do not wait.
+    """
+    if gate is not None:
+        await watched.until(lambda: len(watched.tasks(one)) == count, "every task is listed", 90)
+        await asyncio.to_thread(gate.touch)
 
     def over() -> tuple[Task, ...] | None:
         process, tasks = watched.process(one), watched.tasks(one)

@@ -23,6 +23,8 @@ On a loaded machine it lasts longer, as all else does.
 """
 _SCREEN_S = 120.0
 """The most seconds until a screen has taken a key; a loaded machine may need more than 30."""
+_KEY_S = 20.0
+"""How long a key may take until the next one is handled: on a loaded machine it is not stuck."""
 _NOTICE_S = 600.0
 """A notice stays on screen until a test has looked for it, however slowly the test runs."""
 
@@ -48,9 +50,10 @@ def keys_wait_for_idle() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "wait_for_idle", app_idle)
         patch.setattr(pilot, "wait_for_idle", app_idle)
-        waits = pilot.Pilot._wait_for_screen  # pyright: ignore[reportPrivateUsage] - its timeout
+        waits: Any = vars(pilot.Pilot)["_wait_for_screen"]  # for its timeout
         patch.setattr(waits, "__defaults__", (_SCREEN_S,))
         patch.setattr(guarded_dialog, "time", DIALOG_CLOCK)
         patch.setattr(app.App, "NOTIFICATION_TIMEOUT", _NOTICE_S)
+        patch.setattr("tui.terminal.key_queue.KEY_TIMEOUT_S", _KEY_S)
         patch.setattr("tui.draw_pace._EASE", 0.0)  # what happened is drawn at once
         yield

@@ -76,7 +76,6 @@ activities = st.builds(
             cancel_requested=st.booleans(),
         )
     ),
-    tokens=maybe(whole),
 )
 
 operations = st.builds(
@@ -126,7 +125,6 @@ task_rows = st.builds(
     task=texts,
     model=texts,
     solver=texts,
-    run_id=texts,
     log_location=texts,
     status=st.sampled_from(["running", "completed"]) | texts,
     started_at=maybe(numbers),

@@ -5,6 +5,7 @@ holds one) would end the whole run, and the names of the tests that failed would
 """
 
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,12 @@ def pytest_report_to_serializable() -> Generator[None, object, object]:
     return _sendable(sent)
 
 
-def _sendable(value: object) -> object:
+def _sendable(value: Any) -> Any:
+    whole: Any = value
     if isinstance(value, str):
         return value.encode(errors="backslashreplace").decode()
     if isinstance(value, dict):
-        return {_sendable(key): _sendable(each) for key, each in value.items()}
+        return {_sendable(key): _sendable(each) for key, each in whole.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_sendable(each) for each in value)
+        return type(whole)(_sendable(each) for each in whole)
     return value

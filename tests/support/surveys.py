@@ -87,7 +87,7 @@ WELL = SurveyFacts(
             has_route=True,
         )
     ),
-    inspect=found(InspectFacts(python="3.11.4", inspect="0.3.285", imported=True)),
+    inspect=found(InspectFacts(inspect="0.3.285", imported=True)),
     uv=found(UvFacts(path="/home/alice/.evalroom/bin/uv", version="uv 0.9.1")),
     docker=found(DockerFacts(version="27.1.1", compose="2.29.1", running=0, used=0)),
     gpus=found(gpus(8)),

@@ -1,6 +1,7 @@
 """A real eval that has ended, on screen: its numbers, why samples failed, and a sample's text."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -28,13 +29,16 @@ class Running:
 
 @pytest.mark.timeout(240)
 async def test_an_ended_task_and_its_sample_are_read_from_the_log_on_the_same_screens(
-    evals: Evals,
+    evals: Evals, tmp_path: Path
 ) -> None:
+    gate = tmp_path / "gate"
     one = evals.start(
-        "errors", args={"samples": 3, "first": 0, "sleep": 0.05}, options=("--no-fail-on-error",)
+        "errors",
+        args={"samples": 3, "first": 0, "sleep": 0.05, "gate": str(gate)},
+        options=("--no-fail-on-error",),
     )
     async with watching_eval(one) as watched:
-        await ended(watched, one, 1)
+        await ended(watched, one, 1, gate=gate)
         app = app_on(cast("Room", Running(watched.desk)))
         async with app.run_test(size=SIZE) as pilot:
             await shows(pilot, "success")

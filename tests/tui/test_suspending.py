@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
+HELP = "Move down one row"
 ROOM = f"{sys.executable} -m tests.support.rooms busy"
 STOPPED_IN_WRITES = f"{sys.executable} -m tests.support.stopped_in_writes"
 
@@ -35,9 +37,9 @@ def shell(request: pytest.FixtureRequest) -> Generator[Tmux]:
 
 
 def is_whole(screen: str) -> bool:
-    """Whether each pane of the room is drawn, with the header and the keys."""
+    """Whether each pane of the room is drawn, with the header and the keys, and no dialog."""
     words = ("evalroom", "1 Machines", "2 Tasks", "4 Findings", "filter")
-    return all(word in screen for word in words)
+    return all(word in screen for word in words) and HELP not in screen
 
 
 def room_pid(shell: Tmux) -> int:
@@ -46,13 +48,18 @@ def room_pid(shell: Tmux) -> int:
     return pid
 
 
+def new_threads(tasks: Path, known: set[Path]) -> set[Path]:
+    """The threads of a process that were not there before."""
+    return set(tasks.iterdir()) - known
+
+
 def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
     shell.keys("C-z")
     shell.until("Stopped")
     shell.keys("fg", "Enter")
     shell.until(is_whole)
     shell.keys("?")
-    shell.until("Move down one row")
+    shell.until(HELP)
 
 
 def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell: Tmux) -> None:
@@ -67,20 +74,23 @@ def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell:
         shell.keys("fg", "Enter")
         shell.until(is_whole)
     for _ in range(4):  # a shell may send more than one
+        threads = set(tasks.iterdir())
         os.kill(pid, signal.SIGCONT)
+        # A new thread reads keys; what was typed before that was dropped.
+        wait_until(partial(new_threads, tasks, threads), "it takes the terminal again")
         shell.keys("?")
-        shell.until("Move down one row")
+        shell.until(HELP)
         shell.keys("Escape")
         shell.until(is_whole)
     wait_until(lambda: len(list(tasks.iterdir())) <= before, "no thread is left over")
     shell.keys("?")
-    shell.until("Move down one row")
+    shell.until(HELP)
 
 
 @pytest.mark.parametrize("shell", [STOPPED_IN_WRITES], indirect=True)
 def test_a_signal_in_the_midst_of_a_write_does_not_freeze_the_room(shell: Tmux) -> None:
     for _ in range(3):
         shell.keys("?")
-        shell.until("Move down one row")
+        shell.until(HELP)
         shell.keys("Escape")
         shell.until(is_whole)

@@ -66,7 +66,7 @@ class OpenDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
+        loop.add_signal_handler(signal.SIGTSTP, self.stopped)
         loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
 
     def write_to(self, file: IO[str]) -> None:
@@ -134,6 +134,10 @@ class OpenDriver(LinuxDriver):
 
     def _get_terminal_size(self) -> tuple[int, int]:
         return self.terminal_size()
+
+    def stopped(self) -> None:
+        """Give the terminal back and stop the process; called when it is asked to stop."""
+        super()._sigtstp_application()  # pyright: ignore[reportUnknownMemberType]
 
     def continued(self) -> None:
         """Take the terminal again; called when the process goes on after a stop."""

@@ -66,14 +66,12 @@ class Reservation:
         run: The id of the run that has it; empty: unknown.
         operator: Who launched the run; empty: unknown.
         account: The account on the machine; empty: unknown.
-        at: Since when, Unix seconds by the machine's clock; None: unknown.
     """
 
     name: str
     run: str = ""
     operator: str = ""
     account: str = ""
-    at: float | None = None
 
 
 def lock_name(gpu: Gpu) -> str:

@@ -110,8 +110,6 @@ class InspectFacts:
     """The report of a run's interpreter about itself and its Inspect.
 
     Attributes:
-        python: Its version.
-        path: Its path.
         inspect: Version of Inspect; None: not installed.
         packages: Versions of the requested packages; None: not installed.
         options: The options of `inspect eval-set`; None: unknown.
@@ -121,8 +119,6 @@ class InspectFacts:
         tasks: The tasks by their arguments in the request.
     """
 
-    python: str = ""
-    path: str = ""
     inspect: str | None = None
     packages: Mapping[str, str | None] = field(default_factory=_none)
     options: tuple[str, ...] | None = None
@@ -150,7 +146,6 @@ class DockerFacts:
         running: Number of running containers.
         used: Memory that they use, bytes; None: unknown.
         memory: Memory limit for all containers, bytes.
-        root: Folder of the images.
         has_proxy: Whether it pulls through a proxy or a mirror.
     """
 
@@ -159,7 +154,6 @@ class DockerFacts:
     running: int | None = None
     used: int | None = None
     memory: int | None = None
-    root: str | None = None
     has_proxy: bool = False
 
 

@@ -59,10 +59,14 @@ def after_logs(
     has_no_end = not statuses or "started" in statuses
     if run.state is RunState.ELSEWHERE and (unread is not None or has_no_end):
         return known
+    if run.state is RunState.LOST and (unread is not None or not logs):
+        return run
     if unread is not None:
         state = run.state if is_alive or is_patient else RunState.UNREADABLE
         return replace(known, state=state, message=f"can't read its logs: {_reason(unread)}")
-    ended = replace(known, ended_at=run.ended_at or now)
+    # A lost run that somebody resumed has ended later.
+    ended_at = now if run.state is RunState.LOST else run.ended_at or now
+    ended = replace(known, ended_at=ended_at)
     if is_alive and statuses != {"success"}:
         return replace(ended, message="its process is still running and may retry a task")
     return _with_logged_times(_ended(ended, logs, report, now), readings, offset)

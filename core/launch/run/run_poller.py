@@ -213,9 +213,13 @@ class RunPoller:
             row = rows.get(run.id)
             if row is None or run.id in self._registry.starting:
                 continue
-            if run.is_over:  # only a process of it is left
+            if run.is_over:  # a process of it is left, or somebody may have resumed it
                 self._poll_after(run, _SELDOM_S)
-                await self._registry.update(after_poll(run, row, now, is_abandoned=False))
+                known = after_poll(run, row, now, is_abandoned=False)
+                await self._registry.update(known)
+                if known.state is RunState.LOST:
+                    is_alive = row.get("alive") is True
+                    wanted.append(_LogsWanted(known, is_alive, row.get("logs")))
                 continue
             is_abandoned = run.is_ours and run.id in self._abandoned
             if is_abandoned and not has_started(run, row) and not await self._bar_start(run):
@@ -260,6 +264,8 @@ class RunPoller:
         """Count an attempt, unless nothing changed since a log could not be read."""
         run, now = wanted.run, asyncio.get_running_loop().time()
         last = self._log_reads.get(run.id, _LogReads())
+        if run.state is RunState.LOST and wanted.changed == last.changed:
+            return False
         if run.state in _SELDOM:
             if wanted.changed != last.changed:
                 last = _LogReads()

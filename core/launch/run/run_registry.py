@@ -8,8 +8,11 @@ from core.errors import StorageError
 from core.events import Event, RunChanged
 from core.launch.run.run_store import RunStore
 from core.model.order import Instance
-from core.model.run import Run
+from core.model.run import Run, RunState
 from core.signal import Signal
+
+RESUMED_WITHIN_S = 86_400.0
+"""Seconds after its end for which the logs of a lost run are read again when they change."""
 
 
 class RunRegistry:
@@ -46,12 +49,20 @@ class RunRegistry:
         return MappingProxyType(self._runs)
 
     def open_runs(self) -> Iterable[Run]:
-        """Return the runs to poll: not over, or with a process left, and not just starting here."""
+        """Return the runs to poll: not over, with a process left, or lost within the last day.
+
+        Somebody may resume a lost run. Runs that this room is just starting are left out.
+        """
         return [
             run
             for run in self._runs.values()
-            if (not run.is_over or run.leftover) and run.id not in self.starting
+            if (not run.is_over or run.leftover or self._may_be_resumed(run))
+            and run.id not in self.starting
         ]
+
+    def _may_be_resumed(self, run: Run) -> bool:
+        is_recent = self._now() - (run.ended_at or run.at) < RESUMED_WITHIN_S
+        return run.state is RunState.LOST and is_recent
 
     async def add(self, runs: Sequence[Run]) -> None:
         """Store new runs, then publish them.

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from core.config.rules import InvalidValue, Rule, UnknownKey, flag, number, one_of, text, whole
 from core.launch.engines.registry import ENGINES
-from core.launch.spec.secret_patterns import is_secret
+from core.launch.spec.secret_patterns import holds_secret, is_secret
 from core.launch.spec.spec import BUILT_IN_TASKS, Code, OnError, Tolerate
 from core.launch.spec.validators import is_text, list_of, table, text_without_nul, within
 
@@ -134,7 +134,7 @@ def token_limit(value: object) -> int | str:
 def tag(value: object) -> str:
     """A tag that `--tags` can carry."""
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
-        return text(value)
+        return _without_secret(text(value))
     raise InvalidValue("one line of text without commas or surrounding spaces")
 
 
@@ -223,7 +223,7 @@ def code(value: object) -> Code:
 
 def repository(value: object) -> str:
     """A git URL without a password."""
-    if isinstance(value, str) and is_secret("", value):
+    if isinstance(value, str) and holds_secret(value):
         raise InvalidValue('a URL without a password: put the name of a secret into "token"')
     if isinstance(value, str) and _REPOSITORY.fullmatch(value) and value.isprintable():
         return value
@@ -246,7 +246,7 @@ def directory(value: object) -> str:
 
 def log_dir(value: object) -> str:
     """A folder on the machine, or a URL that Inspect can write to, like `s3://...`."""
-    if isinstance(value, str) and _PLACE.fullmatch(value) and not is_secret("", value):
+    if isinstance(value, str) and _PLACE.fullmatch(value) and not holds_secret(value):
         return value
     try:
         return directory(value)
@@ -257,9 +257,9 @@ def log_dir(value: object) -> str:
 
 def url(value: object) -> str:
     """A base URL."""
-    fits = isinstance(value, str) and re.fullmatch(r"https?://[!-~]+", value)
-    if fits and not is_secret("", value):
-        return cast("str", value)
+    is_url = isinstance(value, str) and re.fullmatch(r"https?://[!-~]+", value) is not None
+    if isinstance(value, str) and is_url and not holds_secret(value):
+        return value
     raise InvalidValue('a URL like "http://localhost:8000/v1", without a password')
 
 
@@ -295,7 +295,7 @@ def version(value: object) -> str:
 def package(value: object) -> str:
     """A package as pip names it."""
     if isinstance(value, str) and _PACKAGE.fullmatch(value) and value.isprintable():
-        if is_secret("", value.partition("@")[2].strip()):
+        if holds_secret(value.partition("@")[2].strip()):
             raise InvalidValue("a package without a password in its URL")
         return value
     raise InvalidValue('a package as pip names it, like "inspect-evals" or "vllm>=0.8"')
@@ -303,7 +303,13 @@ def package(value: object) -> str:
 
 def notes(value: object) -> str:
     """Free text."""
-    return text_without_nul(value)
+    return _without_secret(text_without_nul(value))
+
+
+def _without_secret(value: str) -> str:
+    if holds_secret(value):
+        raise InvalidValue('text without a password or a key: put the name of one into "secrets"')
+    return value
 
 
 def engine(value: object) -> str:

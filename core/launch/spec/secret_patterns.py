@@ -36,9 +36,18 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def holds_secret(value: str) -> bool:
+    """Whether a place, or a text for people, holds a password or a key of a well-known kind.
+
+    Random text does not count here: folders, buckets and hashes have it too.
+    """
+    known = _USER_IN_URL.match(value) or _SECRET_SHAPE.search(value) or _KEY_BLOCK.search(value)
+    return known is not None
+
+
 def has_secret_shape(value: str) -> bool:
     """Whether a value looks like a key or a token, whatever its name."""
-    if _SECRET_SHAPE.search(value) or _KEY_BLOCK.search(value):
+    if holds_secret(value):
         return True
     return any(_is_random(each) for each in _RANDOM.findall(value[:_MAX_SHAPE_CHARS]))
 
@@ -63,7 +72,7 @@ def is_secret(name: str, value: object) -> bool:
     """Whether this value, under this name, looks like a secret."""
     if not isinstance(value, str):
         return False
-    if _USER_IN_URL.match(value) or has_secret_shape(value):
+    if has_secret_shape(value):
         return True
     return is_secret_name(name) and len(value) > _MAX_PLACEHOLDER_CHARS
 

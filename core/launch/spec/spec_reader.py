@@ -16,9 +16,11 @@ from core.errors import OnErrorMissing, SpecWrong
 from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES, terminal_engine_line
 from core.launch.spec import rules
 from core.launch.spec import table_rules as tables
+from core.launch.spec.secret_patterns import has_secret_shape
 from core.launch.spec.spec import BUILT_IN_TASK_ARGS, BUILT_IN_TASKS, Spec
 from core.launch.spec.spec_author import author_of
 from core.launch.spec.validators import list_of, one_or_many
+from core.named_file import open_to_read
 from core.text import shown
 
 MAX_SPEC_BYTES = 1 << 20
@@ -134,7 +136,7 @@ def read_text(source: str, *, stdin: TextIO | None = None) -> str:
         if source == "-":
             raw = b"" if stdin is None else stdin.buffer.read(MAX_SPEC_BYTES + 1)
         else:
-            with Path(source).expanduser().open("rb") as file:
+            with open_to_read(Path(source).expanduser()) as file:
                 raw = file.read(MAX_SPEC_BYTES + 1)
     except FileNotFoundError:
         raise SpecWrong(
@@ -307,7 +309,8 @@ class _SpecReader:
         except InvalidValue as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
-            text_ = "" if key in WITHHELD_KEYS else f": {_quoted(there)}"
+            is_withheld = key in WITHHELD_KEYS or has_secret_shape(str(there))
+            text_ = "" if is_withheld else f": {_quoted(there)}"
             is_blank = wrong.within and there == ""  # a blank of a template
             what = "is missing" if is_blank else f"is wrong{text_}"
             self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")

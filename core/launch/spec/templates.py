@@ -181,6 +181,9 @@ def _own(folder: Path) -> tuple[Template, ...]:
     for path in paths:
         if not _NAME.fullmatch(path.stem):
             continue
+        if not path.is_file():  # a pipe would hold up the form
+            out.append(_unreadable(path, SpecWrong(f"{shown(path.name)} is not a file")))
+            continue
         try:
             text = read_text(str(path))
         except SpecWrong as wrong:

@@ -18,6 +18,7 @@ KEEP_ENDED_S = 60.0
 NEW_S = 30.0  # so long a process without a record counts as new
 RECORD_GONE_S = 2.0
 MAX_PYTHONS = 1000
+MAX_PROCESSES = 2000  # an account can start any number of processes; those that came first stay
 
 
 class ProcessList(threading.Thread):
@@ -31,6 +32,7 @@ class ProcessList(threading.Thread):
         self.discovery = None
         self.dead_evals = DeadEvals()
         self.dead = []  # the rows of evals that died before this probe saw them
+        self.left_out = 0  # how many processes the list has no room for
         self.every = 1.0
 
     def prepare(self, data_dir, every):
@@ -49,11 +51,12 @@ class ProcessList(threading.Thread):
         with self.lock:
             rows = [process.row() for process in self.all()] + self.dead
             bare = compact([{k: v for k, v in row.items() if k != "took"} for row in rows])
-            if bare == self.last_sent:
+            if (bare, self.left_out) == self.last_sent:
                 return
-            self.last_sent = bare
+            self.last_sent = (bare, self.left_out)
             self.probe.traces.wake.set()
-            self.probe.frames.state("processes", "processes", {"at": time.time()}, compact(rows))
+            head = {"at": time.time(), "left_out": self.left_out}
+            self.probe.frames.state("processes", "processes", head, compact(rows))
 
     def run(self):
         while True:
@@ -66,11 +69,15 @@ class ProcessList(threading.Thread):
 
     def update(self, found):
         now = time.time()
+        self.left_out = 0
         for key, each in found.items():
             process = self.by_key.get(key)
             if process is not None and process.is_contained != (each.place == CONTAINED):
                 process.client.stop()
                 process = None
+            if key not in self.by_key and len(self.by_key) >= MAX_PROCESSES:
+                self.left_out += 1
+                continue
             process = process or self.add(key, each)
             process.by_name = process.by_name or each.by_name
             if process.ended_at is not None:
@@ -98,7 +105,8 @@ class ProcessList(threading.Thread):
 
     def data_roots(self):
         """Return the data folders that are known, such as ~/.local/share/inspect_ai."""
-        return {self.discovery.root} | {each.root for each in self.all() if each.root}
+        own = {self.discovery.root} if self.discovery is not None else set()
+        return own | {each.root for each in self.all() if each.root}
 
     def find_dead(self):
         """Return the rows of the evals that died in the data folders that are known."""

@@ -21,7 +21,6 @@ def read_docker():
     errors = info.get("ServerErrors")
     if errors or not info.get("ServerVersion"):
         raise Failed(errors[0] if isinstance(errors, list) and errors else message_of(run))
-    root = info.get("DockerRootDir")
     return {
         "version": info.get("ServerVersion"),
         "compose": read_compose(docker),
@@ -29,7 +28,6 @@ def read_docker():
         "used": memory_of_containers(docker) if info.get("ContainersRunning") else 0,
         "memory": info.get("MemTotal"),
         "has_proxy": has_proxy(info),
-        "root": root if isinstance(root, str) else None,
     }
 
 

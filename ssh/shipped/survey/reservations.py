@@ -88,10 +88,8 @@ def wait_for_turn(folder):
 
 
 def reported(record):
-    at = record.get("at")
     return {
         "run": short(record.get("run") or "", 64),
         "operator": short(record.get("operator") or "", 64),
         "account": short(record.get("account") or "", 64),
-        "at": at if isinstance(at, (int, float)) and not isinstance(at, bool) else None,
     }

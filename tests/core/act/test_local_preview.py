@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.act.local_preview import interrupt_preview
+from core.act.local_preview import computed_preview, interrupt_preview
 from core.act.preview import Preview
 from core.act.snapshot import TargetSnapshot
+from core.errors import Unsupported
 from core.ids import MachineName
+from core.model.action import OFFERS, Action, Verb
 from core.model.task import TaskRow
 from tests.support.fleets import (
     fleet_after,
@@ -53,3 +55,23 @@ def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], outp
     )
     assert isinstance(preview, Preview)
     assert output in preview.sentence
+
+
+_COMPUTED = (Verb.FLUSH, Verb.KEEP, Verb.RELEASE)
+
+
+@pytest.mark.parametrize("verb", Verb)
+def test_only_verbs_without_a_preview_of_their_own_are_computed(verb: Verb) -> None:
+    snapshot = TargetSnapshot(answers=True, rows=(running("T", 1, 0),))
+    if verb not in _COMPUTED:
+        with pytest.raises(Unsupported, match="preview of its own"):
+            computed_preview(Action(verb=verb), process_key(), snapshot)
+        return
+    sentence = computed_preview(Action(verb=verb), process_key(), snapshot).sentence
+    assert ("memory" in sentence) is (verb is Verb.FLUSH)
+
+
+def test_each_action_without_a_dry_run_has_its_preview() -> None:
+    own = {Verb.INTERRUPT, Verb.END, Verb.RECOVER}
+    undried = {offer.action.verb for offer in OFFERS if not offer.dry_run}
+    assert undried - own == set(_COMPUTED)

@@ -240,6 +240,16 @@ def test_a_text_of_nothing_but_marks_is_not_cut() -> None:
     assert split_items(b"[" + b"1," * 1_000_000 + b"1]") is None
 
 
+def test_one_nan_in_a_large_answer_spoils_no_other_row() -> None:
+    rows = [{"id": number, "scores": {"f1": [0.5, {"n": number}]}} for number in range(100_000)]
+    rows[7]["scores"] = {"f1": math.nan}
+    body = json.dumps({"as_of": 1.5, "samples": rows}).encode()
+    assert len(body) > 4 * 1024 * 1024
+    fields = raw_fields(body)
+    cut = raw_rows(fields["samples"])
+    assert (len(cut), json.loads(cut[8]), fields["as_of"]) == (100_000, rows[8], b"1.5")
+
+
 @settings(max_examples=40)
 @given(items=st.lists(DOCUMENTS, max_size=5), indent=st.sampled_from([None, 2]))
 def test_cutting_a_list_gives_what_reading_it_gives(items: list[Any], indent: int | None) -> None:

@@ -51,7 +51,10 @@ async def another_log_is_read(connection: FakeConnection) -> None:
     await until(lambda: connection.requests and connection.requests[-1].head["pid"] == 2)
 
 
-async def test_logs_that_end_together_are_read_by_few_starts_of_inspect_one_at_a_time() -> None:
+async def test_logs_that_end_together_are_read_by_few_starts_of_inspect_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("core.desk.intake.TURN_S", 1e-6)  # each event has a turn of its own
     rows = [task_row(f"t{number}") for number in range(60)]
     connection = FakeConnection(
         H1,

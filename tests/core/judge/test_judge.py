@@ -71,6 +71,24 @@ def test_each_outage_has_its_own_length_and_a_flapping_link_counts_them() -> Non
     assert [each.count for each in fleet.findings] == [1, 2]
 
 
+def test_the_wait_for_the_first_connection_is_not_an_outage() -> None:
+    fleet = judged(
+        named(),
+        link(LinkState.CONNECTING, at=NOW),
+        link(LinkState.NEEDS_TRUST, at=NOW + 1, reason="the host key is unknown"),
+    )
+    [waits] = fleet.findings
+    assert waits.text == "The link needs trust: the host key is unknown"
+    fleet = judged(link(LinkState.CONNECTING, at=NOW + 66), link(at=NOW + 67), fleet=fleet)
+    [back] = fleet.findings
+    assert (back.closed_at, back.text) == (NOW + 67, "The link is up")
+    fleet = judged(link(LinkState.DOWN, at=NOW + 100), link(at=NOW + 109), fleet=fleet)
+    assert [each.text for each in fleet.findings] == [
+        "The link is up again after 9s",
+        "The link is up",
+    ]
+
+
 def test_a_link_that_is_down_shows_the_newest_reason() -> None:
     fleet = judged(
         link(LinkState.DOWN, at=NOW + 100, reason="no route to host"),

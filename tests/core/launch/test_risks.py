@@ -12,7 +12,7 @@ from core.fleet import Fleet
 from core.launch.plan.matrix import RunRequest
 from core.launch.plan.risks import author_warning, risks_by_key
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.spec.secret_patterns import has_secret_shape, is_secret
+from core.launch.spec.secret_patterns import has_secret_shape, holds_secret, is_secret
 from core.launch.spec.spec_author import author_of
 from core.launch.spec.spec_reader import check_spec, read_spec
 from core.launch.spec.spec_writer import spec_table
@@ -50,6 +50,10 @@ def test_a_secret_by_name_or_by_shape_is_refused_and_the_way_is_named(
 ) -> None:
     assert is_secret(name, value)
     base = 'task = "evalroom/smoke"\nmodel = "mockllm/model"\nmachine = "any"\non_error = "stop"\n'
+    if holds_secret(value):
+        _, wrong = check_spec(base + f"notes = '''{value}'''", "s.toml")
+        assert wrong
+        assert value not in wrong[0].message + wrong[0].advice
     for more in (f"env = {{ {name} = '''{value}''' }}", f"args = {{ {name} = '''{value}''' }}"):
         _, wrong = check_spec(base + more, "s.toml")
         text = "; ".join(each.message + each.advice for each in wrong)

@@ -255,3 +255,34 @@ async def test_runs_of_others_are_reported_with_their_end_at_once() -> None:
     unread: Any = There({**answers, "logs": RequestFailed("lost")})
     await RunPoller(unread, unread, open_secrets=secrets, delay_discovery=False).poll_once()
     assert unread.runs[name].state is RunState.FINISHING
+
+
+async def test_a_lost_run_that_somebody_resumed_is_read_again_when_its_logs_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for pause in ("_SELDOM_S", "_SOON_S"):
+        monkeypatch.setattr(f"core.launch.run.run_poller.{pause}", 0.0)
+    header = {"status": "started", "eval": {"task": "t", "model": "m", "task_id": "a"}}
+    over = {**header, "status": "success", "completed_at": "1970-01-12T13:46:30+00:00"}
+    lost = replace(ended(), state=RunState.LOST, ended_at=NOW - 500)
+    row = {**GONE, "run": lost.id, "logs": [["/l/a.eval", 1.0]]}
+    report = {"run": lost.id, "logs": [{"log": "/l/a.eval", "header": header}], "others": 0}
+    there: Any = There({"poll": {"runs": [row]}, "logs": {"reports": [report]}}, lost)
+    there.open_runs = lambda: tuple(there.runs.values())
+    poller = RunPoller(there, there, open_secrets=secrets, delay_discovery=False)
+    await poller.poll_once()
+    assert there.runs[lost.id].state is RunState.LOST
+
+    async def polled_again() -> Run:
+        await poller.poll_once()
+        found: Run = there.runs[lost.id]
+        return found
+
+    reads = len(there.reads())
+    assert (await polled_again()).state is RunState.LOST
+    assert len(there.reads()) == reads, "its logs had not changed"
+    there.answers["poll"] = {"runs": [{**row, "logs": [["/l/b.eval", 2.0]]}]}
+    newer = {"log": "/l/b.eval", "header": over}
+    there.answers["logs"] = {"reports": [{**report, "logs": [newer]}]}
+    done = await polled_again()
+    assert (done.state, done.ended_at) == (RunState.SUCCESS, NOW - 10)

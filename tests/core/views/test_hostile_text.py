@@ -137,5 +137,6 @@ _ORDER = (
     "LogUnreadable",
     "LogRead",
     "ProcessGone",
+    "DeadEvalFound",
     "RunChanged",
 )

@@ -369,7 +369,7 @@ def test_replies_between_the_parts_of_a_large_answer_keep_both_whole(tmp_path: P
 def test_a_reply_between_two_parts_of_an_answer_leaves_it_whole() -> None:
     """The pipe is full at each part, so the reply waits for the end of one."""
     reads, writes = os.pipe()
-    writer = FrameWriter(writes)
+    writer: Any = FrameWriter(writes)
     body = os.urandom(3 * MAX_PART_BYTES)
     writer.state("big", "answer", {}, body)
 

@@ -93,7 +93,7 @@ class FarSide:
         listed = [sim.process() for sim in self.evals.values()]
         return [
             Frame("hello", hello),
-            Frame("processes", {"at": now}, json.dumps(listed).encode()),
+            Frame("processes", {"at": now, "left_out": 0}, json.dumps(listed).encode()),
             Frame("facts", {"at": now, "id": None}, json.dumps(_facts(self.name, now)).encode()),
         ]
 

@@ -1,0 +1,127 @@
+"""A host that sends what it likes slows only itself: the room answers keys, and stays small."""
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from core.config.file import check_config
+from core.ids import MachineName
+from core.model.machine import LinkState
+from tests.bench.rooms import key_delays, room, until_shown
+from tests.bench.rows import percentile
+from tests.hostile.host import ATTACKS, PID, machine_of
+from tests.support.desk_on_evals import watching
+from tests.support.usage import resident_mib
+
+MAX_MIB = 400.0
+MAX_DELAY_S = 0.1
+EVIL, GOOD = MachineName("evil"), MachineName("good")
+
+
+@dataclass
+class Flooded:
+    """A room under a flood: how late its keys were, seconds, and its memory, MiB."""
+
+    delays: list[float] = field(default_factory=list[float])
+    memory: float = 0.0
+
+
+def flooded(folder: Path, attack: str, seconds: float) -> Flooded:
+    """Open the real room on a hostile host and an honest one for `seconds`, and press keys."""
+    found = Flooded()
+    config = machine_of("honest", "good") + machine_of(attack)
+    with room(folder, config) as terminal:
+        until_shown(terminal, r"good +task 0", 60)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found.delays += key_delays(terminal, "jk", pause=0.1)
+            found.memory = max(found.memory, resident_mib(terminal.process.pid))
+            assert terminal.process.poll() is None, terminal.screen()
+    return found
+
+
+def test_a_flooded_room_answers_keys_and_stays_small(tmp_path: Path) -> None:
+    calm = percentile(flooded(tmp_path, "honest", 3).delays, 0.5)  # this computer may be busy
+    found = flooded(tmp_path, "in-turn", 20)
+    assert found.memory < MAX_MIB
+    assert len(found.delays) >= 10
+    assert percentile(found.delays, 0.5) < MAX_DELAY_S + calm
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_ten_minutes_of_floods(tmp_path: Path) -> None:
+    found = flooded(tmp_path, "in-turn", 600)
+    assert found.memory < MAX_MIB
+    assert percentile(found.delays, 0.9) < MAX_DELAY_S
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", sorted(set(ATTACKS) - {"in-turn", "honest"}))
+def test_each_flood_alone(attack: str, tmp_path: Path) -> None:
+    found = flooded(tmp_path, attack, 20)
+    assert found.memory < MAX_MIB
+    assert percentile(found.delays, 0.5) < MAX_DELAY_S
+
+
+@pytest.mark.parametrize(
+    ("attack", "what"),
+    [("many-processes", "processes"), ("small-tasks", "tasks"), ("many-facts", "facts")],
+)
+async def test_what_is_left_out_is_said_and_the_honest_machine_goes_on(
+    attack: str, what: str, tmp_path: Path
+) -> None:
+    text = machine_of("honest", "good") + machine_of(attack)
+    config, errors = check_config(text, tmp_path / "config.toml")
+    assert not errors
+    async with watching(config.machines, tmp_path / "known_hosts") as watched:
+
+        def is_said() -> bool:
+            fleet = watched.fleet
+            machine = fleet.machines[EVIL]
+            finding = any(each.kind == "limits" for each in fleet.findings)
+            return finding and getattr(machine.left_out, what) > 0
+
+        def done() -> int:
+            tasks = [task for key, task in watched.fleet.tasks.items() if key.machine == GOOD]
+            return max((task.row.samples.completed for task in tasks), default=0)
+
+        await watched.until(is_said, f"{what} are left out, and that is said", 60)
+        before = done()
+        await watched.until(lambda: done() > before, "the honest machine goes on", 30)
+        fleet = watched.fleet
+        assert fleet.machines[EVIL].link.state is LinkState.UP
+        assert sum(key.machine == EVIL for key in fleet.processes) <= 2_000
+        assert sum(key.machine == EVIL for key in fleet.tasks) <= 2_000
+        [finding] = [each for each in fleet.findings if each.kind == "limits"]
+        assert "evil sends more than evalroom keeps" in finding.text
+
+
+async def test_a_head_that_never_ends_ends_its_link_alone(tmp_path: Path) -> None:
+    text = machine_of("honest", "good") + machine_of("endless-line")
+    config, _ = check_config(text, tmp_path / "config.toml")
+    async with watching(config.machines, tmp_path / "known_hosts") as watched:
+
+        def is_down() -> bool:
+            link = watched.fleet.machines[EVIL].link
+            return link.state is LinkState.DOWN and "invalid data" in (link.reason or "")
+
+        await watched.until(is_down, "its link is down", 60)
+        assert watched.fleet.machines[GOOD].link.state is LinkState.UP
+
+
+def test_the_attacker_is_what_a_probe_is_to_the_desk(tmp_path: Path) -> None:
+    """Without an attack it is an honest machine, so that an attack fails for what it sends."""
+    config, _ = check_config(machine_of("honest", "good"), tmp_path / "config.toml")
+    assert config.machines[0].command[0] == sys.executable
+
+    async def see() -> None:
+        async with watching(config.machines, tmp_path / "known_hosts") as watched:
+            await watched.until(lambda: len(watched.fleet.tasks) == 3, "its tasks are there", 60)
+            assert {key.process.pid for key in watched.fleet.tasks} == {PID}
+
+    asyncio.run(see())
