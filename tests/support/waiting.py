@@ -77,6 +77,14 @@ async def until(
         await asyncio.sleep(every)
 
 
+def turns_for(seconds: float) -> Iterator[int]:
+    """Yield 0, 1, 2 ... until `seconds` are over; at least once."""
+    end, count = time.monotonic() + seconds, 0
+    while count == 0 or time.monotonic() < end:
+        yield count
+        count += 1
+
+
 def _message(what: str, seconds: float, found: object, seen: Callable[[], object] | None) -> str:
     last = repr(found) if seen is None else str(seen())
     return f"not within {seconds:g} s: {what}; last seen: {last}"
