@@ -7,7 +7,7 @@ what they saw last. A blocking question in an async test is `asyncio.to_thread(w
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 Found = TypeVar("Found")
