@@ -22,6 +22,10 @@ test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at eve
 fuzz: $(VENV)/.tests  ## ten minutes of each fuzzer (SEED=... repeats a run); part of the soak
 	$(BIN)/python -m tests.hostile.fuzz --seconds 600 $(if $(SEED),--seed $(SEED))
 
+soak: $(VENV)/.tests  ## an hour of bad networks over five machines, and the room over all
+	@scripts/system-packages
+	SOAK_MINUTES=$(or $(SOAK_MINUTES),60) $(BIN)/pytest -s tests/faults/test_weather_for_long.py
+
 check: $(VENV)/.tests  ## lint, format, types, import contracts, dead code, coverage of core
 	@scripts/system-packages
 	$(BIN)/ruff check .

@@ -258,8 +258,9 @@ class Observer:
                 self._refused_since.setdefault(key, clock)
             else:
                 self._refused_since.pop(key, None)
-            now = one.at_time(clock, at, refused_since=self._refused_since.get(key, clock))
             sent = self._sent.get(key)
+            since, former = self._refused_since.get(key, clock), sent.state if sent else None
+            now = one.at_time(clock, at, refused_since=since, former=former)
             if sent is None:
                 if key in self._sent:
                     continue  # it is gone, and that event was made

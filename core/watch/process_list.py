@@ -78,15 +78,22 @@ class ProcessReport:
         """Whether its state stays the same while time passes."""
         return self.alive and not self.is_refused and self.event.waiting_since is None
 
-    def at_time(self, clock: float, at: float, *, refused_since: float) -> ProcessSeen:
+    def at_time(
+        self, clock: float, at: float, *, refused_since: float, former: ProcessState | None = None
+    ) -> ProcessSeen:
         """Return the event with the state of the moment `clock`.
 
         Args:
             clock: Unix seconds on the host.
             at: Unix seconds at the desk.
             refused_since: When its control server first refused, Unix seconds on the host.
+            former: Its last known state, which holds until a new probe has asked it; None: not
+                known.
         """
-        return replace(self.event, at=at, state=self._state(clock, refused_since))
+        state = self._state(clock, refused_since)
+        if self.channel == "new" and former is not None:
+            state = former
+        return replace(self.event, at=at, state=state)
 
     def _state(self, clock: float, refused_since: float) -> ProcessState:
         if self.is_refused and clock - refused_since < HEADLESS_AFTER_S:

@@ -282,7 +282,11 @@ def start_eval(
         str(log_dir or folder / "logs"), *json_option(python), *kept, *options,
     ]  # fmt: skip
     sigint = signal.SIG_IGN if ignores_sigint else signal.default_int_handler
-    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err, _sigint(sigint):
+    with (
+        (folder / "out").open("wb") as out,
+        (folder / "err").open("wb") as err,
+        takes_sigint(sigint),
+    ):
         popen = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
             env=environment(data_dir, env or {}), start_new_session=True,
@@ -291,8 +295,8 @@ def start_eval(
 
 
 @contextmanager
-def _sigint(handler: Any) -> Generator[None]:
-    """What a child inherits for SIGINT: ignored, or its default."""
+def takes_sigint(handler: Any) -> Generator[None]:
+    """What children that start in this block inherit for SIGINT: ignored, or its default."""
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield

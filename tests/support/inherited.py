@@ -13,6 +13,7 @@ KEPT = frozenset({
     "CI",  # a missing program fails there in place of a skip
     "HOME", "LOGNAME", "SHELL", "TMPDIR", "USER",
     "LD_LIBRARY_PATH", "PATH", "PYENV_ROOT",  # programs start by these
+    "SOAK_MINUTES",  # how long the weather lasts: `make soak`
 })  # fmt: skip
 PACKAGES = frozenset({
     "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE",

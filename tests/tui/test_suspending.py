@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,11 @@ def room_pid(shell: Tmux) -> int:
     return pid
 
 
+def new_threads(tasks: Path, known: set[Path]) -> set[Path]:
+    """The threads of a process that were not there before."""
+    return set(tasks.iterdir()) - known
+
+
 def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
     shell.keys("C-z")
     shell.until("Stopped")
@@ -68,7 +74,10 @@ def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell:
         shell.keys("fg", "Enter")
         shell.until(is_whole)
     for _ in range(4):  # a shell may send more than one
+        threads = set(tasks.iterdir())
         os.kill(pid, signal.SIGCONT)
+        # A new thread reads keys; what was typed before that was dropped.
+        wait_until(partial(new_threads, tasks, threads), "it takes the terminal again")
         shell.keys("?")
         shell.until(HELP)
         shell.keys("Escape")

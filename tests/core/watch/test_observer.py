@@ -204,6 +204,19 @@ def test_a_living_process_without_its_server_is_headless_after_a_moment(watched:
     assert states(watched.processes({})) == [ProcessState.LIVE]
 
 
+@pytest.mark.parametrize("channel", ["ok", "refused", "off"])
+def test_a_new_probe_that_has_not_asked_a_process_yet_leaves_its_state(
+    watched: Watched, channel: str
+) -> None:
+    watched.processes({"channel": channel})
+    watched.now += 6.0
+    watched.receive("beat")
+    state = watched.fleet.processes[KEY].state
+    watched.hello()
+    watched.processes({"channel": "new"})
+    assert watched.fleet.processes[KEY].state is state
+
+
 def test_a_process_ends_once(watched: Watched) -> None:
     events = watched.processes({"alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessGone]
