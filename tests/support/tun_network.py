@@ -133,7 +133,7 @@ class _Carrier:
         *lines, self._part = (self._part + data).split(b"\n")
         for line in lines:
             change: dict[str, Any] = json.loads(line)
-            lane = self._lanes[change.pop("lane")]
+            lane: Lane = self._lanes[int(change.pop("lane"))]
             for name, value in change.items():
                 setattr(lane, name, value)
         return bool(data)

@@ -241,7 +241,9 @@ def test_a_text_of_nothing_but_marks_is_not_cut() -> None:
 
 
 def test_one_nan_in_a_large_answer_spoils_no_other_row() -> None:
-    rows = [{"id": number, "scores": {"f1": [0.5, {"n": number}]}} for number in range(100_000)]
+    rows: list[dict[str, Any]] = [
+        {"id": number, "scores": {"f1": [0.5, {"n": number}]}} for number in range(100_000)
+    ]
     rows[7]["scores"] = {"f1": math.nan}
     body = json.dumps({"as_of": 1.5, "samples": rows}).encode()
     assert len(body) > 4 * 1024 * 1024
