@@ -25,6 +25,7 @@ fuzz: $(VENV)/.tests  ## ten minutes of each fuzzer (SEED=... repeats a run); pa
 soak: $(VENV)/.tests  ## an hour of bad networks over five machines, and the room over all
 	@scripts/system-packages
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),60) $(BIN)/pytest -s tests/faults/test_weather_for_long.py
+	$(MAKE) --no-print-directory fuzz
 
 check: $(VENV)/.tests  ## lint, format, types, import contracts, dead code, coverage of core
 	@scripts/system-packages

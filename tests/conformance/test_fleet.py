@@ -67,7 +67,7 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
     for task, theirs in zip(tasks, rows, strict=True):
         ours = as_fields(task.row)
         assert ours == {name: theirs[name] for name in ours}
-        assert set(theirs) - set(ours) - CLOCKS == {"pid", "socket_path"}
+        assert set(theirs) - set(ours) - CLOCKS == {"pid", "run_id", "socket_path"}
         envelope = ctl.once(one, "sample", "list", theirs["task_id"], "--all")
         assert counted(task) == envelope["counts"]
         for row in envelope["samples"]:

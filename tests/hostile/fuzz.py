@@ -12,7 +12,6 @@ import contextlib
 import json
 import random
 import sys
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +43,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.tree import ROOT
+from tests.support.waiting import turns_for
 from tui.keys.table import KEYS_BY_NAME
 
 Target = Callable[[bytes], object]
@@ -239,16 +239,14 @@ def fuzz(
     Args:
         fuzzed: The target and its seeds.
         seed: Repeats a run.
-        tries: How many at most; None: without end.
-        seconds: How long at most; None: without end.
+        tries: How many at most; None: no such limit.
+        seconds: How long at most, if there is no number of tries.
 
     Raises:
         Found: Bytes raised what is not a refusal.
     """
-    chance, end, count = random.Random(seed), None, 0
-    if seconds is not None:
-        end = time.monotonic() + seconds
-    while (tries is None or count < tries) and (end is None or time.monotonic() < end):
+    chance, count = random.Random(seed), 0
+    for _ in range(tries) if tries is not None else turns_for(seconds or 0.0):
         data = changed(chance, fuzzed.seeds)
         count += 1
         try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.bench.rows import percentile
 from tests.hostile.host import ATTACKS, PID, machine_of
 from tests.support.desk_on_evals import watching
 from tests.support.usage import resident_mib
+from tests.support.waiting import turns_for
 
 MAX_MIB = 400.0
 MAX_DELAY_S = 0.1
@@ -36,8 +36,7 @@ def flooded(folder: Path, attack: str, seconds: float) -> Flooded:
     config = machine_of("honest", "good") + machine_of(attack)
     with room(folder, config) as terminal:
         until_shown(terminal, r"good +task 0", 60)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in turns_for(seconds):
             found.delays += key_delays(terminal, "jk", pause=0.1)
             found.memory = max(found.memory, resident_mib(terminal.process.pid))
             assert terminal.process.poll() is None, terminal.screen()

@@ -45,9 +45,7 @@ class Nobody:
 
 @given(st.text())
 def test_any_list_is_read(listed: str) -> None:
-    for each in parse_sessions(listed):
-        assert each.name
-        assert each.created >= 0
+    assert all(each.name and each.created >= 0 for each in parse_sessions(listed))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -28,7 +28,9 @@ def program(folder: Path, script: str, name: str = "docker") -> Path:
 def read(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the probe says of Docker with this program in its place."""
     monkeypatch.setattr(docker, "find_tool", lambda _: str(path))
-    return DockerReader(SimpleNamespace(processes=SimpleNamespace(by_key={})))()
+    traces = SimpleNamespace(forget_removed=lambda _: None, holders=dict)
+    probe = SimpleNamespace(processes=SimpleNamespace(by_key={}, data_roots=set), traces=traces)
+    return DockerReader(probe)()
 
 
 @pytest.mark.parametrize("path", ["", ".", "bin", "./bin", "../x"])

@@ -7,7 +7,7 @@ what they saw last. A blocking question in an async test is `asyncio.to_thread(w
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -75,6 +75,14 @@ async def until(
         if is_last:
             raise AssertionError(_message(what, seconds, found, seen))
         await asyncio.sleep(every)
+
+
+def turns_for(seconds: float) -> Iterator[int]:
+    """Yield 0, 1, 2 ... until `seconds` are over; at least once."""
+    end, count = time.monotonic() + seconds, 0
+    while count == 0 or time.monotonic() < end:
+        yield count
+        count += 1
 
 
 def _message(what: str, seconds: float, found: object, seen: Callable[[], object] | None) -> str:
