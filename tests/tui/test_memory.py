@@ -2,9 +2,12 @@
 
 import asyncio
 import gc
+import weakref
 from collections import Counter
 
 import pytest
+from textual._styles_cache import StylesCache
+from textual.color import Color
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -120,6 +123,15 @@ async def test_a_closed_screen_keeps_no_line() -> None:
         gc.collect()
         after = _strips()
     assert after < before + 100, (before, after)
+
+
+def test_the_lines_of_a_widget_are_freed_with_it() -> None:
+    lines = StylesCache()
+    lines.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
+    freed = weakref.ref(lines)
+    del lines
+    gc.collect()
+    assert freed() is None
 
 
 async def _see_the_journal(pilot: Pilot[None]) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 from textual._compositor import Compositor
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers._writer_thread import WriterThread
@@ -90,6 +91,7 @@ def test_textual_still_has_what_the_app_uses(owner: type, name: str, what: str) 
     [
         ("textual._compositor", "Compositor"),
         ("textual._compositor", "ChopsUpdate"),
+        ("textual._styles_cache", "StylesCache"),
         ("textual.drivers._writer_thread", "WriterThread"),
     ],
 )
@@ -104,6 +106,7 @@ def test_the_compositor_still_has_what_is_overridden() -> None:
         (textual_internals.OpenCompositor, "render_partial_update"),
         (textual_internals.OpenCompositor, "render_strips"),
         (textual_internals.ChopsUpdate, "render_segments"),
+        (StylesCache, "get_inner_outer"),
     ):
         assert callable(getattr(owner, name, None)), f"{owner.__name__} no longer has {name}"
     given = list(inspect.signature(textual_internals.ChopsUpdate).parameters)

@@ -8,19 +8,23 @@ import asyncio
 import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from queue import Full, Queue
 from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.segment import Segment, Segments
 from textual._compositor import ChopsUpdate, Compositor
+from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.color import Color
 from textual.driver import Driver
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.style import Style
 from textual.widget import Widget
 
 __all__ = ["ChopsUpdate", "OpenApp", "OpenCompositor", "OpenDriver", "lines_of", "use_compositor"]
@@ -180,6 +184,19 @@ class _Uncut:
         if inside == [strip.cell_length]:
             return [strip]
         return Strip(strip, strip.cell_length).divide(inside)
+
+
+@lru_cache(1024)
+def _inner_and_outer(base: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base + background), Style(background=base)
+
+
+def _without_self(_: StylesCache, base: Color, background: Color) -> tuple[Style, Style]:
+    return _inner_and_outer(base, background)
+
+
+# Textual's own keeps the object that asked, and so the lines of 1,024 widgets of closed screens.
+StylesCache.get_inner_outer = _without_self  # type: ignore[assignment, method-assign]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def forget_strips(widget: Widget) -> None:
