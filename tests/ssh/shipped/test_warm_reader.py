@@ -50,10 +50,9 @@ def test_reads_share_one_start_and_one_that_hangs_or_dies_costs_only_itself(
 
     os.kill(pid, signal.SIGKILL)
     assert reasons(reader.run(PYTHON, missing, 90.0)) == gone
-    fifo = tmp_path / "fifo.eval"
-    os.mkfifo(fifo)
+    os.kill(reader.child.pid, signal.SIGSTOP)
     with pytest.raises(Failed, match="no answer in time"):
-        reader.run(PYTHON, asked(fifo), 2.0)
+        reader.run(PYTHON, missing, 2.0)
     assert reader.child is None
     assert reasons(reader.run(PYTHON, missing, 90.0)) == gone
 
