@@ -82,6 +82,11 @@ def finding(watched: Watched, about: Callable[[Finding], bool]) -> Finding | Non
     return next((each for each in open_ones if each.kind == "docker" and about(each)), None)
 
 
+def names(about: Finding) -> bool:
+    """Whether it names the sample of a container."""
+    return re.search("-default-1 of sample [01]/1", about.text) is not None
+
+
 def lists(watched: Watched, container: str) -> bool:
     facts = watched.fleet.machines[LOCAL].facts
     assert facts is not None
@@ -114,11 +119,11 @@ async def test_containers_that_die_under_an_eval_and_those_it_leaves_are_finding
         first, second = containers(docker_engine)
         docker_engine.run("kill", first)
         killed = await watched.until(
-            lambda: finding(watched, lambda each: "stopped" in each.text), "it stopped"
+            lambda: finding(watched, lambda each: "stopped" in each.text and names(each)),
+            "it stopped, and its sample is known",
         )
         assert killed.task is not None
         assert "Exited (137)" in killed.text
-        assert re.search("-default-1 of sample [01]/1", killed.text)
         docker_engine.run("rm", "--force", first)
         await watched.until(
             lambda: finding(watched, lambda each: "no longer has a sandbox: " in each.text),
