@@ -15,7 +15,9 @@ TRACES_EVERY_S = 2.0
 WOKEN_WAIT_S = 0.2  # several changes of the list of processes are one
 LASTING_S = 4.0  # what began later is not sent: most actions end at once
 FIND_EVERY_S = 10.0  # between two searches for the trace of a process
-YOUNG_S = 60.0  # a process opens its trace soon after its start: until then, each poll searches it
+SOUGHT_OFTEN_S = (
+    60.0  # a process opens its trace soon after its start: until then, each poll searches it
+)
 MAX_TRACED_PROCESSES = 200
 MAX_LASTING_ROWS = 1000
 MAX_NEW_TIES = 500
@@ -68,7 +70,7 @@ class Traces(threading.Thread):
 
     def find(self, process):
         now = time.monotonic()
-        is_young = time.time() - (process.started_at or 0.0) < YOUNG_S
+        is_young = time.time() - (process.started_at or 0.0) < SOUGHT_OFTEN_S
         if not is_young and now - self.looked_at.get(process.key, -FIND_EVERY_S) < FIND_EVERY_S:
             return None
         self.looked_at[process.key] = now
