@@ -58,7 +58,7 @@ def _dry_run(config: Config, command: LaunchCommand) -> int:
     context = plan_context()
     plans = [
         plan_on(each, machines[each.candidates[0]], context)
-        for each in expand(spec, config.machines)
+        for each in expand(spec, config.machines_to_plan)
     ]
     if command.as_json:
         print_json({"plans": [run_plan_json(each) for each in plans]})
@@ -69,7 +69,7 @@ def _dry_run(config: Config, command: LaunchCommand) -> int:
 
 async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -> int:
     spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
-    wanted = {name for each in expand(spec, config.machines) for name in each.candidates}
+    wanted = {name for each in expand(spec, config.machines_to_plan) for name in each.candidates}
     if config.read_only:
         raise NotConfirmed("read-only mode: nothing was launched", "preview it with --dry-run")
     near = config.of_machines(wanted)

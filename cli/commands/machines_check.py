@@ -70,7 +70,7 @@ def plans_on(
     """
     spec = replace(read_spec(file, stdin=sys.stdin, sets=sets), machine=(machine.name,))
     context = plan_context()
-    return tuple(plan_on(each, machine, context) for each in expand(spec, config.machines))
+    return tuple(plan_on(each, machine, context) for each in expand(spec, config.machines_to_plan))
 
 
 def machine_named(name: str, config: Config) -> MachineConfig:

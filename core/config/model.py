@@ -142,3 +142,13 @@ class Config:
     def of_machines(self, names: Collection[str]) -> "Config":
         """Return this config with only the named machines."""
         return replace(self, machines=tuple(e for e in self.machines if e.name in names))
+
+    @property
+    def machines_to_plan(self) -> tuple[MachineConfig, ...]:
+        """The machines that a spec may name.
+
+        If all of evalroom is read-only, that is every machine: a plan is then only shown.
+        """
+        if not self.read_only:
+            return self.machines
+        return tuple(replace(each, read_only=False) for each in self.machines)

@@ -36,6 +36,8 @@ def test_nothing_is_fetched_without_a_yes_or_where_nothing_may_be_changed(far: H
     assert (ran.status, "add --yes" in ran.err) == (4, True)
     ran = far.run("--read-only", "machines", "prepare", "far", "s.toml", "--yes", "--json")
     assert (ran.status, ran.json["error"]["kind"]) == (4, "not_confirmed")
+    ran = far.run("--read-only", "machines", "prepare", "far", "s.toml", "--dry-run")
+    assert (ran.status, "to download to far: 2 items" in ran.out) == (0, True)
     assert not (far.folder / ".evalroom").exists()
 
 

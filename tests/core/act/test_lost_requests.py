@@ -71,7 +71,7 @@ async def test_only_an_order_that_left_may_have_been_applied(lost: str) -> None:
             journal = [(order.state, order.message) for order in acted.book.orders]
             if lost == "dry run":
                 assert report.outcome.state is OrderState.FAILED
-                assert report.outcome.message.startswith("not sent: its dry run has no answer")
+                assert report.outcome.message.startswith("not sent: its dry run got no answer")
                 assert "may have been" not in report.outcome.message
                 assert journal == []
                 assert orders_that_arrived(fake) == []
