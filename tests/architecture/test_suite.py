@@ -165,6 +165,18 @@ def test_waiting_is_done_by_its_helpers_alone() -> None:
     assert wrong == []
 
 
+def test_no_test_leaves_a_loop_open() -> None:
+    """Inspect replaces `asyncio.run`; the loop that it leaves open fails some later test."""
+    wrong = [
+        f"{name}:{call.lineno}: use tests.support.coroutines"
+        for name, tree in trees().items()
+        if "/test_" in name
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "asyncio.run"
+    ]
+    assert wrong == []
+
+
 def _has_deadline(loop: ast.While) -> bool:
     within = [node.test for node in ast.walk(loop) if isinstance(node, ast.If | ast.Assert)]
     return any("monotonic()" in ast.unparse(each) for each in (loop.test, *within))

@@ -1,6 +1,5 @@
 """`evalroom findings`: what waits for the operator, and is acknowledged for good."""
 
-import asyncio
 import json
 import time
 from dataclasses import replace
@@ -11,6 +10,7 @@ from storage.database import Database
 from storage.journal import Journal
 from tests.support.clocks import SetClock
 from tests.support.commands import Home
+from tests.support.coroutines import run_async
 from tests.support.fleets import task_key, task_row, tasks_seen
 
 M = MachineName("here")
@@ -38,7 +38,7 @@ async def store(home: Home) -> None:
 def test_a_finding_that_waits_is_listed_however_old_until_it_is_acknowledged(home: Home) -> None:
     home.watch_here(home.folder / "d")
     assert home.run("findings").out == "no findings are open\n"
-    asyncio.run(store(home))
+    run_async(store(home))
     rows = home.run("findings", "--json").json["findings"]
     assert {row["id"]: row["waits"] for row in rows} == {"one": True, "two": True}
     assert "\x1b" not in home.run("findings").out
@@ -65,7 +65,7 @@ def test_findings_of_a_machine_that_left_the_config_are_left_out_and_counted(hom
             journal = Journal(database, limit_mib=64, clock=SetClock())
             await journal.keep_findings([away, finding("one", is_kept=True)])
 
-    asyncio.run(keep())
+    run_async(keep())
     ran = home.run("findings", "--json")
     assert [row["id"] for row in ran.json["findings"]] == ["one"]
     assert "1 finding is left out: the config no longer names" in ran.err
@@ -88,7 +88,7 @@ async def store_of_tasks(home: Home) -> None:
 
 def test_a_finding_names_its_task_so_that_it_can_be_typed(home: Home) -> None:
     home.watch_here(home.folder / "d")
-    asyncio.run(store_of_tasks(home))
+    run_async(store_of_tasks(home))
     printed = home.run("findings").out
     assert "here:t1 (task t1)" in printed
     assert "here:t2 (task t2)" in printed

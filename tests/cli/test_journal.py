@@ -1,6 +1,5 @@
 """`evalroom journal`, from a real database."""
 
-import asyncio
 import json
 import sqlite3
 import time
@@ -22,6 +21,7 @@ from storage.database import Database
 from storage.orders import OrderJournal
 from storage.schema import migrations
 from tests.support.commands import Home
+from tests.support.coroutines import run_async
 from tests.support.hostile_fleets import HOSTILE
 from tests.support.orders import PAUSED, order
 
@@ -40,7 +40,7 @@ def keep(home: Home, orders: Sequence[Order], ended: Sequence[str] = ()) -> None
             for each in ended:
                 await journal.end(each, DONE, time.time())
 
-    asyncio.run(written())
+    run_async(written())
 
 
 def given() -> list[Order]:

@@ -1,6 +1,5 @@
 """A host that sends what it likes slows only itself: the room answers keys, and stays small."""
 
-import asyncio
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from core.model.machine import LinkState
 from tests.bench.rooms import key_delays, room, until_shown
 from tests.bench.rows import percentile
 from tests.hostile.host import ATTACKS, PID, machine_of
+from tests.support.coroutines import run_async
 from tests.support.desk_on_evals import watching
 from tests.support.usage import resident_mib
 from tests.support.waiting import turns_for
@@ -123,4 +123,4 @@ def test_the_attacker_is_what_a_probe_is_to_the_desk(tmp_path: Path) -> None:
             await watched.until(lambda: len(watched.fleet.tasks) == 3, "its tasks are there", 60)
             assert {key.process.pid for key in watched.fleet.tasks} == {PID}
 
-    asyncio.run(see())
+    run_async(see())

@@ -1,6 +1,5 @@
 """The step of the clean-up guide that removes containers: its offers and its refusals."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ from core.fleet import Fleet
 from core.guide.factories import cleanup_guide
 from core.guide.guide import Guide, StepKind, StepState
 from core.model.machine import UnlistedEval
+from tests.support.coroutines import run_async
 from tests.support.fleets import H1, NOW
 from tests.support.leftovers import Desk, fleet_with, left, read, runner_on
 from tests.support.orders import HERE
@@ -69,7 +69,7 @@ def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> Non
         assert [step.state for step in ended.steps] == [StepState.DONE]
         assert not ended.is_open
 
-    asyncio.run(work())
+    run_async(work())
     [job] = desk.jobs
     assert job.given == {"containers": {each.id: each.project for each in (left(1), left(2))}}
 
@@ -88,7 +88,7 @@ def test_a_container_that_an_eval_may_hold_by_now_is_not_removed() -> None:
         with pytest.raises(UsageWrong):
             await runner.remove_containers(guide.id, removal, words=removal.words)
 
-    asyncio.run(work())
+    run_async(work())
     assert desk.jobs == []
 
 
@@ -102,4 +102,4 @@ def test_the_step_is_over_once_someone_else_removed_them() -> None:
         desk.fleet = fleet_with(read(left(1)), read(at=NOW + LATER_S))
         assert (await runner.refresh(guide.id)).steps[0].sentence == "all of them are gone"
 
-    asyncio.run(work())
+    run_async(work())
