@@ -7,7 +7,7 @@ SUITE  := -n 3 --dist loadgroup
 # Everything here starts many interpreters: compiled modules are kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-slow fuzz check mypy pyright bench pictures format clean
+.PHONY: run test test-slow fuzz soak check mypy pyright bench pictures format clean
 
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer
 	@$(BIN)/evalroom demo
@@ -35,7 +35,7 @@ check: $(VENV)/.tests  ## lint, format, types, import contracts, dead code, cove
 	$(BIN)/deptry .
 	$(BIN)/vulture
 	$(MAKE) --no-print-directory -j 2 mypy pyright
-	$(BIN)/pytest -q tests/architecture
+	$(BIN)/pytest -q $(SUITE) tests/architecture
 	$(BIN)/pytest -q $(SUITE) -m "pure and not slow and not bench" --cov --cov-report= tests/core
 
 mypy:
