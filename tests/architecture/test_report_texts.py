@@ -1,6 +1,7 @@
 """A failing test is named at the end of a run, whatever its message holds and however it ends."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,8 @@ def run(folder: Path, *words: str) -> str:
 def failed(out: str) -> list[str]:
     """Return the names of failed tests in the summary of a run."""
     lines = out.partition("short test summary info")[2].splitlines()
-    return [line.rpartition("::")[2] for line in lines if line.startswith("FAILED")]
+    named = (re.match(r"FAILED \S+::(\w+)", line) for line in lines)
+    return [found.group(1) for found in named if found]
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
