@@ -220,11 +220,10 @@ async def _home(pilot: Pilot[None], app: RoomApp) -> None:
     raise AssertionError(app.screen_stack)
 
 
-@pytest.mark.slow
 async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.act.executor.ORDER_TIMEOUT_S", 8.0)
+    monkeypatch.setattr("core.act.executor.ORDER_TIMEOUT_S", 1.5)
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):
         [connection] = acted.watched.desk.connections
