@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.file import LOCAL, check_config, default_config, read_config
+from core.config.judge import JudgeRule
 from core.config.model import CADENCES, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config.toml_lines import lines_of
 from core.errors import ConfigWrong
@@ -314,3 +315,34 @@ def test_two_actions_may_trade_their_keys() -> None:
     known = {"quit": "q", "down": "j"}
     _, wrong = check_config("[keys]\nquit = 'j'\ndown = 'q'\n", Path("c.toml"), actions=known)
     assert not wrong
+
+
+STALL_SUSPECT = JudgeRule(
+    kind="stall", name="tool.suspect", default=120, unit="seconds", help="A call.", high=9_999
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[judge.stall]\ntool.suspect = -1", 'line 2: the value of "stall.tool.suspect" is wrong'),
+        ("[judge.stall]\ntool.suspect = nan", "a number of seconds from 0 to 9999"),
+        ("[judge.stall]\ntool = 7", "allowed: a table"),
+        ("[judge]\nstall = 7", "allowed: a table"),
+        ("judge = 7", "allowed: a table"),
+        ("[judge.stall]\ntool.suspekt = 7", 'did you mean "suspect"?'),
+        ("[judge.stal]\ntool.suspect = 7", 'did you mean "stall"?'),
+    ],
+)
+def test_a_wrong_number_of_the_judge_is_named_with_its_line(
+    text: str, what: str, tmp_path: Path
+) -> None:
+    _, [wrong] = check_config(text, tmp_path / "c.toml", judged=(STALL_SUSPECT,))
+    assert what in wrong.sentence
+
+
+def test_a_number_of_the_judge_holds(tmp_path: Path) -> None:
+    text = "[judge.stall]\ntool = { suspect = 7 }\n"
+    config, errors = check_config(text, tmp_path / "c.toml", judged=(STALL_SUSPECT,))
+    assert not errors
+    assert config.judge.number(STALL_SUSPECT) == 7.0
