@@ -38,14 +38,14 @@ def read_config(
     path: Path,
     *,
     actions: Mapping[str, str] | None = None,
-    judged: Sequence[JudgeRule] = (),
+    judged: Sequence[JudgeRule] | None = None,
 ) -> Config:
     """Read a config file.
 
     Args:
         path: The file; `~` is not expanded.
         actions: The actions that `[keys]` may name, with their default keys; None: any name.
-        judged: The numbers that `[judge]` may name.
+        judged: The numbers that `[judge]` may name; None: the table is not read.
 
     Raises:
         ConfigWrong: The file can't be read, or a key or value is wrong. Describes the first
@@ -66,7 +66,7 @@ def check_config(
     path: Path,
     *,
     actions: Mapping[str, str] | None = None,
-    judged: Sequence[JudgeRule] = (),
+    judged: Sequence[JudgeRule] | None = None,
 ) -> tuple[Config, tuple[ConfigWrong, ...]]:
     """Read a config's text.
 
@@ -153,7 +153,7 @@ class _ConfigReader:
         self,
         table: dict[str, Any],
         actions: Mapping[str, str] | None,
-        judged: Sequence[JudgeRule],
+        judged: Sequence[JudgeRule] | None,
     ) -> Config:
         known = (*self._top_rules, "machines", *self._table_rules, "judge", "keys")
         for key in table:
@@ -184,7 +184,9 @@ class _ConfigReader:
             return {}
         return self._read_values((name,), cast("dict[str, Any]", value), self._table_rules[name])
 
-    def _read_judge(self, value: object, known: Sequence[JudgeRule]) -> JudgeConfig:
+    def _read_judge(self, value: object, known: Sequence[JudgeRule] | None) -> JudgeConfig:
+        if known is None:
+            return JudgeConfig()
         try:
             return JudgeConfig(values=judge_values(value, known))
         except rules.UnknownKey as error:

@@ -218,13 +218,7 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
         case SamplesSeen() | LogRead() | LogUnreadable():
             yield "task", event.task
         case ReadsUnchanged():
-            tasks = dict.fromkeys(key for key, _ in event.samples)
-            for process, _ in event.tasks:
-                yield "process", process
-                known = fleet.processes.get(process)
-                tasks.update(dict.fromkeys(known.tasks if known is not None else ()))
-            for task in tasks:
-                yield "task", task
+            yield from _of_unchanged(fleet, event)
         case (
             TasksSeen()
             | ProcessSeen()
@@ -234,8 +228,7 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
             | DeadEvalFound()
         ):
             yield "process", event.process
-            known = fleet.processes.get(event.process)
-            for task in known.tasks if known is not None else ():
+            for task in _tasks_of(fleet, event.process):
                 yield "task", task
         case MachineRead() | LinkChanged():
             yield "machine", event.machine
@@ -246,6 +239,20 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
             pass
     if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
         yield "fleet", None
+
+
+def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
+    tasks = dict.fromkeys(key for key, _ in event.samples)
+    for process, _ in event.tasks:
+        yield "process", process
+        tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
+    for task in tasks:
+        yield "task", task
+
+
+def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
+    process = fleet.processes.get(key)
+    return process.tasks if process is not None else ()
 
 
 def _subject_of(finding: Finding, scope: Scope) -> Subject:
