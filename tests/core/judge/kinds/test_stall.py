@@ -1,6 +1,7 @@
 """A stall: what counts as one, from when, and what never does."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ THINKING = ("inspect", "eval", "--reasoning-effort=high")
 BEGIN: tuple[Event, ...] = (named(), link(), process_seen(), tasks_seen(task_row(model="acme/m")))
 
 
-def doing(activity: Activity | None, number: int = 1, **more: object) -> Sample:
+def doing(activity: Activity | None, number: int = 1, **more: Any) -> Sample:
     return replace(
         sample(number, started_at=NOW - 5, last_activity_at=NOW), activity=activity, **more
     )
