@@ -84,10 +84,7 @@ class ClockMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
-    """A process was seen for the first time, or its state or one of its fields changed.
-
-    The fields are those of `core.model.process.Process`.
-    """
+    """A process was first seen, or changed. The fields are those of `core.model.process.Process`."""
 
     at: float
     process: ProcessKey
