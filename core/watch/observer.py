@@ -359,8 +359,8 @@ class Observer:
             )
 
     def _unchanged(self, head: JsonObject, at: float) -> Iterator[Event]:
-        tasks: list[tuple[ProcessKey, float]] = []
-        samples: list[tuple[TaskKey, float]] = []
+        tasks: dict[ProcessKey, float] = {}
+        samples: dict[TaskKey, float] = {}
         for row in items(head, "polls"):
             if not isinstance(row, list):
                 continue
@@ -377,12 +377,15 @@ class Observer:
                 continue
             self._failed.pop((process, str(name)), None)
             if poll.kind == "tasks":
-                tasks.append((process, clock))
+                tasks[process] = clock
             elif poll.kind in {"samples", "running"} and poll.task is not None:
-                samples.append((poll.task, clock))
+                samples[poll.task] = clock
         if tasks or samples:
             yield ReadsUnchanged(
-                at=at, machine=self._machine, tasks=tuple(tasks), samples=tuple(samples)
+                at=at,
+                machine=self._machine,
+                tasks=tuple(tasks.items()),
+                samples=tuple(samples.items()),
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:

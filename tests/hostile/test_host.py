@@ -33,9 +33,11 @@ class Flooded:
 def flooded(folder: Path, attack: str, seconds: float) -> Flooded:
     """Open the real room on a hostile host and an honest one for `seconds`, and press keys."""
     found = Flooded()
-    config = machine_of("honest", "good") + machine_of(attack)
+    start = folder / "start"
+    config = machine_of("honest", "good") + machine_of(attack, starts_at=start)
     with room(folder, config) as terminal:
-        until_shown(terminal, r"good +task 0", 60)
+        until_shown(terminal, r"good +task 0", 60)  # later, the other one's rows may be before it
+        start.touch()
         for _ in turns_for(seconds):
             found.delays += key_delays(terminal, "jk", pause=0.1)
             found.memory = max(found.memory, resident_mib(terminal.process.pid))
