@@ -316,7 +316,12 @@ async def test_a_finding_that_a_command_acknowledged_closes_in_the_open_room(
 
 async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:
     mine = Finding(
-        id="storage:1", kind="storage", tone="error", opened_at=NOW - 9, machine=None, text="full"
+        id="storage:1",
+        kind="storage",
+        severity="alarm",
+        opened_at=NOW - 9,
+        machine=None,
+        text="full",
     )
     left = (
         mine,
