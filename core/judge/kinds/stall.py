@@ -15,7 +15,7 @@ from core.fleet import Fleet
 from core.fold.operations import operations_of
 from core.format import duration_in_words
 from core.ids import SampleKey
-from core.judge.sign import Kind, Scene, Sign, Signs, signs
+from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
@@ -175,6 +175,8 @@ def call_key(still: Stillness) -> str:
 
 
 def _signs(scene: Scene, task: Task) -> Signs | None:
+    if task.state is not TaskState.RUNNING:
+        return OVER
     if task.samples_as_of is None or not scene.fleet.is_up(task.key.machine):
         return None
     process = scene.fleet.processes.get(task.key.process)

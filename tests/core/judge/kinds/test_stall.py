@@ -20,6 +20,7 @@ from tests.support.fleets import (
     judged_after,
     link,
     named,
+    process_gone,
     process_key,
     process_seen,
     sample,
@@ -111,6 +112,12 @@ def test_it_closes_when_the_sample_goes_on_or_ends() -> None:
         fleet = advance(fleet, samples_seen(after, at=NOW + 131))
         assert stalls(fleet) == []
         assert [each.kind for each in fleet.findings if each.closed_at] == ["stall"]
+
+
+def test_it_closes_when_its_eval_ends_between_two_looks() -> None:
+    fleet = read_at(1, 100, 125, rows=(doing(TOOL),))
+    fleet = advance(fleet, process_gone(at=NOW + 126))
+    assert stalls(fleet) == []
 
 
 def test_a_command_in_a_sandbox_has_more_time() -> None:
