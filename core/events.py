@@ -84,7 +84,7 @@ class ClockMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
-    """A process was first seen, or changed. The fields are those of `core.model.process.Process`."""
+    """A process was first seen, or changed. Fields as in `core.model.process.Process`."""
 
     at: float
     process: ProcessKey
