@@ -71,10 +71,12 @@ class Signs:
         reading: The time of the reading that was judged, on the clock of its signs. Signs that
             are not among `found` count as missed only in a reading later than their last.
         found: The signs that it shows.
+        is_final: Whether its subject has ended: what is not found is over at once.
     """
 
     reading: float
     found: tuple[Sign, ...] = ()
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,10 @@ class Kind:
     of_process: Callable[[Scene, Process], Signs | None] | None = None
     of_machine: Callable[[Scene, Machine], Signs | None] | None = None
     of_fleet: Callable[[Scene], Signs | None] | None = None
+
+
+OVER = Signs(reading=0.0, is_final=True)
+"""What is seen of a subject that has ended: nothing, for certain."""
 
 
 def signs(reading: float, found: Iterable[Sign] = ()) -> Signs:

@@ -108,7 +108,7 @@ class _Judged:
         for sign in seen.found:
             now[sign.key] = self._found(known.get(sign.key), sign)
         for key, before in known.items():
-            if key not in now and (left := self._missed(before, seen.reading)) is not None:
+            if key not in now and (left := self._missed(before, seen)) is not None:
                 now[key] = left
         return now
 
@@ -128,15 +128,16 @@ class _Judged:
             self.findings.append(changed)
         return now if now.finding == changed.id else replace(now, finding=changed.id)
 
-    def _missed(self, before: Suspicion, reading: float) -> Suspicion | None:
+    def _missed(self, before: Suspicion, seen: Signs) -> Suspicion | None:
         """Return the suspicion after a reading without its sign; None: it is over."""
-        if reading <= before.last_reading:
+        if seen.reading <= before.last_reading and not seen.is_final:
             return before
         finding = self._open(before)
         if finding is None:
             return None
-        if before.misses + 1 < self._kind.misses:
-            return replace(before, misses=before.misses + 1, last_reading=reading)
+        misses = before.misses + 1
+        if misses < self._kind.misses and not seen.is_final:
+            return replace(before, misses=misses, last_reading=seen.reading)
         self.findings.append(closed(finding, self._at))
         return None
 

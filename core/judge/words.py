@@ -17,9 +17,9 @@ def last_step(value: float, first: float) -> float:
 
     A sentence names a step and not the value, so that it changes seldom.
     """
-    step = first
+    step = max(1.0, first)
     for _ in range(_MAX_STEPS):
-        if step <= 0 or step * 2 > value:
+        if step * 2 > value:
             break
         step *= 2
     return step

@@ -4,7 +4,7 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import plural
 from core.ids import SampleKey
-from core.judge.sign import Kind, Scene, Sign, Signs, signs
+from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import sample_name, short_time
 from core.model.action import Change
 from core.model.argv_knobs import launched_with
@@ -26,6 +26,8 @@ NOTED_FROM = 0.9
 
 
 def _signs(scene: Scene, task: Task) -> Signs | None:
+    if task.is_over:
+        return OVER
     if task.samples_as_of is None or not scene.fleet.is_up(task.key.machine):
         return None
     row = task.row

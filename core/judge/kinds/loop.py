@@ -6,7 +6,7 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import count, plural
 from core.ids import SampleKey
-from core.judge.sign import Kind, Scene, Sign, Signs, signs
+from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name
 from core.model.sample import Sample, SampleStatus
 from core.model.task import Task, TaskState
@@ -47,6 +47,8 @@ class _Excess:
 
 
 def _signs(scene: Scene, task: Task) -> Signs | None:
+    if task.is_over:
+        return OVER
     if task.samples_as_of is None or not scene.fleet.is_up(task.key.machine):
         return None
     usual = task.usual

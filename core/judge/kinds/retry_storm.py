@@ -141,8 +141,8 @@ def _of_model(scene: Scene, model: str, storms: list[_Storm]) -> Sign:
         f"All {where} that use {name_of(model)} wait; the worst, {place}, spends"
         f" {_part(worst.share)} of its time"
     )
-    severities = [each.severity for each in storms if each.severity is not None]
-    severity: Severity | None = max(severities, key=SEVERITIES.index) if severities else None
+    severities: list[Severity] = [each.severity for each in storms if each.severity is not None]
+    severity = max(severities, key=SEVERITIES.index) if severities else None
     return Sign(
         key=_model_key(model),
         severity=severity,

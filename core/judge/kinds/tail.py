@@ -4,7 +4,7 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import plural
 from core.ids import SampleKey
-from core.judge.sign import Kind, Scene, Sign, Signs, signs
+from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name, short_time
 from core.model.sample import Sample, SampleStatus
 from core.model.task import Task, TaskState
@@ -29,6 +29,8 @@ NOTED_FROM = 0.5
 
 
 def _signs(scene: Scene, task: Task) -> Signs | None:
+    if task.is_over:
+        return OVER
     if task.samples_as_of is None or not scene.fleet.is_up(task.key.machine):
         return None
     sign = _sign(scene, task, task.samples_as_of) if _is_near_end(scene, task) else None

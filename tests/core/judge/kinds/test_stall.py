@@ -20,6 +20,7 @@ from tests.support.fleets import (
     judged_after,
     link,
     named,
+    process_gone,
     process_key,
     process_seen,
     sample,
@@ -113,6 +114,12 @@ def test_it_closes_when_the_sample_goes_on_or_ends() -> None:
         assert [each.kind for each in fleet.findings if each.closed_at] == ["stall"]
 
 
+def test_it_closes_when_its_eval_ends_between_two_looks() -> None:
+    fleet = read_at(1, 100, 125, rows=(doing(TOOL),))
+    fleet = advance(fleet, process_gone(at=NOW + 126))
+    assert stalls(fleet) == []
+
+
 def test_a_command_in_a_sandbox_has_more_time() -> None:
     command = Operation(
         action="Subprocess", what="docker exec", words="pytest", since=NOW,
@@ -198,3 +205,11 @@ def test_the_config_sets_the_bounds() -> None:
     for seconds in (4, 6):
         fleet = advance(fleet, samples_seen(doing(TOOL), at=NOW + seconds), rules)
     assert len(stalls(fleet)) == 1
+
+
+def test_bounds_of_zero_are_bounds() -> None:
+    rules = JudgeConfig(values={"stall.tool.suspect": 0.0, "stall.tool.alarm": 0.0})
+    fleet = judged_after(*BEGIN)
+    for seconds in (1, 1_000_000):
+        fleet = advance(fleet, samples_seen(doing(TOOL), at=NOW + seconds), rules)
+    assert [each.severity for each in stalls(fleet)] == ["alarm"]
