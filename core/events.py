@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
+from core.model.mute import Mute
 from core.model.operation import Operation
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
@@ -299,6 +300,20 @@ class FindingsAcknowledged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsMuted:
+    """The operator muted findings, or ended a mute.
+
+    Attributes:
+        id: Unique; the history keeps each of them once.
+        mute: Which findings, and until when; a time that is over ends their mute.
+    """
+
+    at: float
+    id: str
+    mute: Mute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
@@ -391,6 +406,7 @@ Event = (
     | ScoreSeen
     | Dismissed
     | FindingsAcknowledged
+    | FindingsMuted
     | ContentRevealed
     | TimePassed
     | SurfaceRead

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from core.events import Event, LinkChanged
+from core.events import Event, FindingsMuted, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -155,8 +155,16 @@ class EventStore(Protocol):
         """
         ...
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        ...
+
+    async def mutes_after(self, number: int) -> "MutesRead":
+        """Return the mutes that other instances stored after the one with this number.
 
         Raises:
             StorageError: They can't be read.
@@ -170,6 +178,19 @@ class EventStore(Protocol):
             StorageError: They can't be read.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class MutesRead:
+    """Mutes that the store holds.
+
+    Attributes:
+        mutes: Oldest first.
+        last: The number of the newest mute in the store; 0: it holds none.
+    """
+
+    mutes: tuple[FindingsMuted, ...] = ()
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from core.events import (
     Dismissed,
     Event,
     FindingsAcknowledged,
+    FindingsMuted,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -73,7 +74,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded() | FindingsAcknowledged():
+        case TimePassed() | OrderEnded() | FindingsAcknowledged() | FindingsMuted():
             return ("", None, None, None)
 
 

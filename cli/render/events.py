@@ -13,6 +13,7 @@ from core.events import (
     Dismissed,
     Event,
     FindingsAcknowledged,
+    FindingsMuted,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -148,6 +149,7 @@ class EventLines:
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()
+                | FindingsMuted()
                 | TimePassed()
             ):
                 return []

@@ -12,6 +12,7 @@ from core.model.machine import (
     LinkState,
     ProbeFound,
 )
+from core.model.mute import Mute
 from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
@@ -141,6 +142,10 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
         ev.FindingsAcknowledged: {"findings": tuples(texts)},
+        ev.FindingsMuted: {
+            "id": texts,
+            "mute": st.builds(Mute, until=times, finding=texts, kind=texts, task=st.none() | task),
+        },
         ev.ContentRevealed: {
             "sample": st.builds(SampleKey, task, whole | texts, whole),
             "eval_id": texts,

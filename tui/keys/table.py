@@ -271,7 +271,19 @@ KEYS: tuple[Key, ...] = (
         keys="K",
         action="acknowledge",
         word="acknowledge",
-        help="Close the findings about errors and losses that stay open until you have seen them.",
+        help=(
+            "Acknowledge findings: those about errors and losses close,"
+            " others no longer count until they worsen."
+        ),
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="mute",
+        keys="m",
+        action="mute",
+        word="mute",
+        help="Mute a finding, its task or its kind for a time, or end its mute.",
         where="panes",
         in_bar=True,
     ),

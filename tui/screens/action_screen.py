@@ -12,6 +12,7 @@ from tui.terminal.textual_internals import forget_strips
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
+    from core.model.finding import Finding
 
 
 class ActionScreen(TableScreen, inherit_bindings=False):
@@ -29,13 +30,17 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         """Return the targets of an action: the marked rows, or the one under the cursor."""
         raise NotImplementedError
 
-    def waiting_findings(self) -> tuple[str, ...]:
-        """Return the ids of the selection's findings that wait for the operator."""
+    def chosen_findings(self) -> "tuple[Finding, ...]":
+        """Return the open findings that are selected, or that are about the selection."""
         raise NotImplementedError
 
     def action_acknowledge(self) -> None:
         """Acknowledge the findings of the selection."""
-        self.controllers.places.acknowledge(self.waiting_findings())
+        self.controllers.findings.acknowledge(self.chosen_findings())
+
+    def action_mute(self) -> None:
+        """Ask what to mute, and for how long."""
+        self.controllers.findings.mute(self.chosen_findings())
 
     def rows_shown(self) -> "tuple[ActionPlace, ...]":
         """Return all rows of the current pane that actions apply to."""

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.judge.finding_list import can_be_acknowledged
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.header.totals import header_totals
@@ -31,6 +32,7 @@ from tui.terminal.textual_internals import use_compositor
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
+    from core.model.finding import Finding
 
 NARROW = 100
 """On narrower screens (columns) one pane is shown at a time."""
@@ -349,14 +351,25 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.controllers.places.available_keys(self.selected())
-        if self.waiting_findings():
-            yield "acknowledge"
+        yield from self._finding_keys()
         targets = self.targets()
         if targets and self.controllers.can_act:
             yield from self.controllers.actions.available_keys(targets)
         if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()
+
+    @property
+    def shows_findings(self) -> bool:
+        """Whether the current pane is about findings."""
+        return False
+
+    def _finding_keys(self) -> Iterable[str]:
+        found = self.chosen_findings()
+        if any(each.waits or (self.shows_findings and can_be_acknowledged(each)) for each in found):
+            yield "acknowledge"
+        if found and self.shows_findings:
+            yield "mute"
 
     def action_retry(self) -> None:
         """Retry the link of the selected machine, or read the log of the selected task again."""
@@ -370,9 +383,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
 
-    def waiting_findings(self) -> tuple[str, ...]:
-        """Return the ids of the selection's findings that wait for the operator."""
-        return self.controllers.places.waiting_findings(self.selected())
+    def chosen_findings(self) -> "tuple[Finding, ...]":
+        """Return the open findings that are selected, or that are about the selection."""
+        return self.controllers.findings.about(self.selected())
 
     def action_copy(self) -> None:
         """Copy the log location or the command of the selection."""
