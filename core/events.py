@@ -6,10 +6,10 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
-from core.model.mute import Mute
 from core.model.operation import Operation
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
@@ -283,32 +283,6 @@ class Dismissed:
 
     at: float
     process: ProcessKey
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsAcknowledged:
-    """The operator acknowledged findings.
-
-    Attributes:
-        findings: Their ids.
-    """
-
-    at: float
-    findings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsMuted:
-    """The operator muted findings, or ended a mute.
-
-    Attributes:
-        id: Unique; the history keeps each of them once.
-        mute: Which findings, and until when; a time that is over ends their mute.
-    """
-
-    at: float
-    id: str
-    mute: Mute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
-    FindingsMuted,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -30,6 +28,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 
 EventColumns = tuple[str, int | None, str | None, str | None]

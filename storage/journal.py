@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from core.desk.past import Past
 from core.event_codec import line_of
-from core.events import ContentRevealed, Event, FindingsMuted
+from core.events import ContentRevealed, Event
+from core.finding_events import FindingsMuted
 from core.ids import TaskKey
 from core.judge.finding_list import covers
 from core.model.finding import Finding

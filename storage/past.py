@@ -9,7 +9,8 @@ import msgspec
 
 from core.desk.past import NOTHING, Past
 from core.event_codec import event_of
-from core.events import Event, FindingsMuted
+from core.events import Event
+from core.finding_events import FindingsMuted
 from core.model.finding import Finding, Severity
 from storage.readonly import query_readonly
 

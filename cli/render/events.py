@@ -12,8 +12,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
-    FindingsMuted,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -36,6 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from core.errors import StorageError
-from core.events import Event, FindingsAcknowledged
+from core.events import Event
+from core.finding_events import FindingsAcknowledged
 from core.fleet import Fleet
 from core.judge.finding_list import can_be_acknowledged, covers
 from core.ports import EventStore

@@ -8,7 +8,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsMuted,
     LogRead,
     LogUnreadable,
     ProcessGone,
@@ -16,6 +15,7 @@ from core.events import (
     SurfaceRead,
     TasksSeen,
 )
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey

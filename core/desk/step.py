@@ -1,7 +1,8 @@
 """One step of a room: fold an event in, then judge the fleet. Pure."""
 
 from core.config.judge import JudgeConfig
-from core.events import Event, FindingsMuted
+from core.events import Event
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge.finding_list import with_findings

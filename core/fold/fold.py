@@ -12,8 +12,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
-    FindingsMuted,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -36,6 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget

@@ -1,6 +1,6 @@
 """The mutes of a fleet: which of them hold."""
 
-from core.events import FindingsMuted
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.fold.immutable import with_fields
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from core.events import (
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LogRead,
     LogUnreadable,
@@ -20,6 +19,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged
 from core.fleet import Fleet
 from core.judge.docker_findings import judge_docker
 from core.judge.finding_list import acknowledged, can_be_acknowledged, closed

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.desk.past import NOTHING
-from core.events import FindingsMuted, LinkHeard, LogRead, ProcessGone, ProcessSeen
+from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
+from core.finding_events import FindingsMuted
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding, Severity
 from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples

@@ -9,7 +9,8 @@ from typing import Any
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.errors import StorageError
-from core.events import Event, FindingsMuted, ProbeAnswered
+from core.events import Event, ProbeAnswered
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey

@@ -6,6 +6,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName, SampleKey
 from core.model.log_summary import LogHeader
 from core.model.machine import (
@@ -141,8 +142,8 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
-        ev.FindingsAcknowledged: {"findings": tuples(texts)},
-        ev.FindingsMuted: {
+        FindingsAcknowledged: {"findings": tuples(texts)},
+        FindingsMuted: {
             "id": texts,
             "mute": st.builds(Mute, until=times, finding=texts, kind=texts, task=st.none() | task),
         },

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.events import Dismissed, FindingsAcknowledged, FindingsMuted, LogUnreadable
+from core.events import Dismissed, LogUnreadable
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.model.mute import Mute

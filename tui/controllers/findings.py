@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 
-from core.events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.ids import SampleKey
 from core.judge.finding_list import can_be_acknowledged

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
-from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
+from tui.keys.screen_keys import FINDING_KEYS, GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -266,27 +266,7 @@ KEYS: tuple[Key, ...] = (
         where="panes",
         in_bar=True,
     ),
-    Key(
-        name="acknowledge",
-        keys="K",
-        action="acknowledge",
-        word="acknowledge",
-        help=(
-            "Acknowledge findings: those about errors and losses close,"
-            " others no longer count until they worsen."
-        ),
-        where="panes",
-        in_bar=True,
-    ),
-    Key(
-        name="mute",
-        keys="m",
-        action="mute",
-        word="mute",
-        help="Mute a finding, its task or its kind for a time, or end its mute.",
-        where="panes",
-        in_bar=True,
-    ),
+    *FINDING_KEYS,
     Key(
         name="older",
         keys="left_square_bracket",

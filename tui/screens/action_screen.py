@@ -1,9 +1,10 @@
 """The keys of a screen that act on its selection."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from core.judge.finding_list import can_be_acknowledged
 from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
@@ -29,6 +30,18 @@ class ActionScreen(TableScreen, inherit_bindings=False):
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action: the marked rows, or the one under the cursor."""
         raise NotImplementedError
+
+    @property
+    def shows_findings(self) -> bool:
+        """Whether the current pane is about findings."""
+        return False
+
+    def finding_keys(self, found: "Sequence[Finding]") -> Iterator[str]:
+        """Yield the names of the keys that can do something to these findings now."""
+        if any(each.waits or (self.shows_findings and can_be_acknowledged(each)) for each in found):
+            yield "acknowledge"
+        if found and self.shows_findings:
+            yield "mute"
 
     def chosen_findings(self) -> "tuple[Finding, ...]":
         """Return the open findings that are selected, or that are about the selection."""

@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
-from core.judge.finding_list import can_be_acknowledged
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.header.totals import header_totals
@@ -351,25 +350,13 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.controllers.places.available_keys(self.selected())
-        yield from self._finding_keys()
+        yield from self.finding_keys(self.chosen_findings())
         targets = self.targets()
         if targets and self.controllers.can_act:
             yield from self.controllers.actions.available_keys(targets)
         if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()
-
-    @property
-    def shows_findings(self) -> bool:
-        """Whether the current pane is about findings."""
-        return False
-
-    def _finding_keys(self) -> Iterable[str]:
-        found = self.chosen_findings()
-        if any(each.waits or (self.shows_findings and can_be_acknowledged(each)) for each in found):
-            yield "acknowledge"
-        if found and self.shows_findings:
-            yield "mute"
 
     def action_retry(self) -> None:
         """Retry the link of the selected machine, or read the log of the selected task again."""

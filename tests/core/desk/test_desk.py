@@ -14,7 +14,8 @@ from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, StorageError
-from core.events import Event, FindingsMuted, TimePassed
+from core.events import Event, TimePassed
+from core.finding_events import FindingsMuted
 from core.ids import ProcessKey
 from core.model.finding import Finding
 from core.model.machine import LinkState

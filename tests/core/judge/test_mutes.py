@@ -6,7 +6,7 @@ import pytest
 
 from core.desk.past import Past, with_past
 from core.desk.step import advance
-from core.events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.judge.finding_list import with_findings
 from core.model.finding import Finding
