@@ -3,14 +3,13 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from core.errors import EvalroomError, NoMachineReached, TargetUnknown
+from core.errors import NoMachineReached, TargetUnknown
 from core.fleet import Fleet
+from core.model.process import ProcessState
 from core.text import shown
 
 _NAMED = 5
 """Machines that a message names."""
-_REASON = 200
-"""The most characters of a reason."""
 
 
 @contextmanager
@@ -23,7 +22,7 @@ def silence_named(fleet: Fleet, *, polled: bool) -> Generator[None, None, None]:
 
     Raises:
         NoMachineReached: The target fits nothing, and its machine, or any machine where it names
-            none, did not answer; or the tasks of an eval there could not be read.
+            none, did not answer; or one of its processes could not be read.
     """
     try:
         yield
@@ -34,7 +33,12 @@ def silence_named(fleet: Fleet, *, polled: bool) -> Generator[None, None, None]:
             if error.machine in {None, machine.name} and not (machine.is_reached and polled)
         ]
         if not silent:
-            raise _of_unread(fleet, error) from None
+            unread = _unread(fleet, error.machine)
+            if unread is None:
+                raise
+            raise NoMachineReached(
+                f"{error.message}. {unread}", "wait a little, then see: evalroom status"
+            ) from error
         more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
         names = f"{', '.join(shown(name) for name in silent[:_NAMED])}{more}"
         raise NoMachineReached(
@@ -42,23 +46,14 @@ def silence_named(fleet: Fleet, *, polled: bool) -> Generator[None, None, None]:
         ) from error
 
 
-def _of_unread(fleet: Fleet, error: TargetUnknown) -> EvalroomError:
-    """Return the error; where a read of an eval's tasks failed, one that says so."""
-    unread = [
-        process
-        for process in fleet.processes.values()
-        if error.machine in {None, process.key.machine}
-        and process.trouble
-        and not process.tasks
-        and not process.is_gone
-    ]
-    if not unread:
-        return error
-    one = unread[0]
-    more = f", and those of {len(unread) - 1} more" if len(unread) > 1 else ""
-    reason = shown((one.trouble or "").removeprefix("tasks: "), _REASON)
-    return NoMachineReached(
-        f"{error.message}. The tasks of pid {one.key.pid} on {shown(one.key.machine)}{more} could"
-        f" not be read: {reason}",
-        "try again, or look at the eval: evalroom status",
-    )
+def _unread(fleet: Fleet, machine: str | None) -> str | None:
+    """Return a sentence about a process whose tasks could not be read; None: all could be."""
+    for key, process in fleet.processes.items():
+        if machine not in {None, key.machine}:
+            continue
+        what = f"process {key.pid} on {shown(key.machine)}"
+        if (process.trouble or "").startswith("tasks: ") and not process.is_gone:
+            return f"{what} could not be read: {shown(process.trouble, 300)}"
+        if process.state is ProcessState.STARVED and not process.tasks:
+            return f"{what} has not answered yet"
+    return None

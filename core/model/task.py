@@ -160,6 +160,7 @@ class Task:
         trouble: Which sample rows could not be read; None: no trouble.
         has_sandboxes: Whether it was seen to hold Docker containers.
         sandboxed: Its running samples that were seen to hold one.
+        calls: Durations of finished calls, seconds, by type (`model`, `tool`); oldest first.
     """
 
     key: TaskKey
@@ -184,6 +185,7 @@ class Task:
     trouble: str | None = None
     has_sandboxes: bool = False
     sandboxed: frozenset[SampleId] = frozenset()
+    calls: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def progress(self) -> TaskCounts:

@@ -108,7 +108,7 @@ def test_an_engine_that_stops_under_a_task_is_a_finding_on_its_row(state: ToolSt
     up = watched(both(-1), read(0, box(1), box(2)))
     fleet = judged_after(read(1, state=state, error="Cannot connect"), fleet=up)
     [found] = docker_findings(fleet)
-    assert found.tone == "error"
+    assert found.severity == "alarm"
     assert found.task is not None
     assert "Cannot connect" in found.text
     assert docker_findings(judged_after(read(2, box(1), box(2)), fleet=fleet)) == []
@@ -188,7 +188,7 @@ def test_a_container_whose_holder_nobody_knows_is_never_offered() -> None:
     fleet = watched(both(-1), read(0, box(1), old), read(1, box(1), old))
     assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(old,))) == ()
     [found] = docker_findings(fleet)
-    assert found.tone == "warning"
+    assert found.severity == "suspect"
     assert found.text == (
         "evalroom can't tell which eval made 1 container, and does not offer to remove it:"
         " inspect-gdm_intercod-iabc122. An eval on another host, or one that died while nobody"
@@ -246,7 +246,7 @@ def test_sandboxes_on_another_engine_are_told_to_be_unseen() -> None:
     mine = UnseenEval(pid=100, start=process_key().start)
     fleet = watched(read(0, state=ToolState.ABSENT, unseen=(mine, UnseenEval(pid=7, start="x"))))
     [found] = docker_findings(fleet)
-    assert (found.process, found.tone) == (process_key(), "warning")
+    assert (found.process, found.severity) == (process_key(), "suspect")
     assert found.text.startswith("Process 100 runs samples in Docker, but evalroom finds no docker")
     other = judged_after(read(1, box(1), unseen=(mine,)), fleet=fleet)
     assert "but the engine that evalroom reads has none" in docker_findings(other)[0].text
@@ -289,5 +289,5 @@ def test_an_engine_that_evalroom_may_not_read_is_not_reported_as_stopped() -> No
     up = watched(both(-1), read(0, box(1), box(2)))
     failed = read(1, state=ToolState.FAILED, error="permission denied")
     [found] = docker_findings(judged_after(failed, fleet=up))
-    assert found.tone == "warning"
+    assert found.severity == "suspect"
     assert found.text.startswith("evalroom can't read Docker")
