@@ -276,6 +276,14 @@ KEYS: tuple[Key, ...] = (
         in_bar=True,
     ),
     Key(
+        name="triage",
+        keys="t",
+        action="triage",
+        word="triage",
+        help="Report how far the selection is, what went wrong, and what to do next.",
+        where="panes",
+    ),
+    Key(
         name="older",
         keys="left_square_bracket",
         action="app.older",

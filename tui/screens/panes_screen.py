@@ -340,7 +340,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
-        yield from ("command", "help")
+        yield from ("command", "help", "triage")
         yield from (f"pane_{digit}" for digit in range(1, len(self.panes) + 1))
         if isinstance(pane, TablePane) and pane.rows:
             yield from ("open", "sort")
@@ -373,6 +373,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def waiting_findings(self) -> tuple[str, ...]:
         """Return the ids of the selection's findings that wait for the operator."""
         return self.controllers.places.waiting_findings(self.selected())
+
+    def action_triage(self) -> None:
+        """Report on the selection."""
+        self.controllers.places.triage(self.selected())
 
     def action_copy(self) -> None:
         """Copy the log location or the command of the selection."""
