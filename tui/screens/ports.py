@@ -115,6 +115,10 @@ class ScreenPlaces(Protocol):
         """Copy what belongs to a place."""
         ...
 
+    def triage(self, place: Place) -> None:
+        """Open the report on a place."""
+        ...
+
 
 class ScreenFindings(Protocol):
     """Keys on findings: `tui.controllers.findings.FindingController`."""
