@@ -202,4 +202,4 @@ class ActionService:
 
 
 def _speaks_against(step: Step) -> bool:
-    return step.refusal is not None and step.refusal.kind != "noop"
+    return step.refusal is not None and step.refusal.kind != "no change"

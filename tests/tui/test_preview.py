@@ -230,7 +230,7 @@ async def test_where_words_confirm_tab_leads_to_the_reason_and_to_the_other_keys
 
 async def test_a_plan_with_nothing_to_send_takes_escape_alone() -> None:
     _, acting, app = opened()
-    acting.previews[CTF] = Refusal("noop", "task already paused")
+    acting.previews[CTF] = Refusal("no change", "task already paused")
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         text = screen_text(app)

@@ -63,9 +63,9 @@ class GuideController:
         if keys and places:
             what = f"{keys[0].machine}:{keys[0].pid}"
             yield self._offer(
-                "guide-park",
-                f"Park {what} safely: pause, wait, flush, interrupt; keeps the command to resume",
-                lambda: self._begin(lambda: self.guiding.park(keys[0])),
+                "guide-interrupt",
+                f"Interrupt {what} safely: pause, wait, flush, interrupt; keep its resume command",
+                lambda: self._begin(lambda: self.guiding.interrupt(keys[0])),
             )
         if tasks:
             yield self._offer(

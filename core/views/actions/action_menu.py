@@ -318,7 +318,7 @@ def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
     if sample is None or sample.status not in ENDED:
         return None
-    return Refusal("noop", f"the sample has ended ({word_of_status(sample.status)})")
+    return Refusal("no change", f"the sample has ended ({word_of_status(sample.status)})")
 
 
 def _is_worth_a_button(entry: MenuEntry, fleet: Fleet) -> bool:
