@@ -34,7 +34,7 @@ def guide_label(kind: GuideKind) -> str:
 
 def title_of(guide: Guide, step: GuideStep) -> str:
     """Return the title of a step's plan."""
-    return f"{guide_label(guide.kind)}: {step.title}, {guide.name}"
+    return f"{guide_label(guide.kind).capitalize()}: {step.title} ({guide.name})"
 
 
 def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[ActionRequest, ...]:

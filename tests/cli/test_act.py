@@ -100,7 +100,7 @@ def test_a_yes_does_it_a_repeat_changes_nothing_and_undo_takes_it_back(
     assert orders[1]["reason"] == "a quiet night"
     nothing = home.run("undo", "--yes")
     assert nothing.status == 2
-    assert "there is nothing to undo" in nothing.err
+    assert "nothing can be undone" in nothing.err
 
 
 def test_a_destructive_action_needs_its_words_and_yes_does_not_replace_them(

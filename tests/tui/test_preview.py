@@ -339,7 +339,7 @@ async def test_every_action_is_found_by_its_name() -> None:
     _, _, app = opened()
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("colon", *"pause-now", "enter")
-        await shows(pilot, "Pause now gdm_intercode_ctf")
+        await shows(pilot, "Pause now: gdm_intercode_ctf")
         await pilot.press("escape", "1", "j", "j", "colon", *"interrupt", "enter")
         await shows(pilot, "Interrupt 2 processes of h100-1")
 
