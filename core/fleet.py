@@ -10,6 +10,7 @@ from core.model.machine import Machine
 from core.model.order import Order
 from core.model.process import Process
 from core.model.run import Run
+from core.model.suspicion import Subject, Suspicion
 from core.model.task import Task
 
 
@@ -26,6 +27,8 @@ class Fleet:
             instance that ended.
         runs: By id, in the order in which they were first seen, bounded.
         dismissed: Processes that the operator dismissed; their files may be found again.
+        suspicions: What the judge remembers of signs, by kind, scope and subject, then by key.
+        judged_at: When the fleet was last judged as a whole, Unix seconds at the desk.
     """
 
     at: float = 0.0
@@ -36,6 +39,10 @@ class Fleet:
     orders: tuple[Order, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
     dismissed: frozenset[Process] = frozenset()
+    suspicions: Mapping[tuple[str, str, Subject], Mapping[str, Suspicion]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    judged_at: float = 0.0
 
     def clock_offset(self, machine: MachineName) -> float:
         """Return a host's clock minus the desk's, seconds; 0 while it is not known."""

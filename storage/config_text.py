@@ -5,7 +5,9 @@ from typing import Any
 
 import tomli_w
 
+from core.config.judge import JudgeConfig
 from core.config.model import Config, MachineConfig
+from core.judge.kinds import all_rules
 
 _HOUR_S = 3_600.0
 
@@ -30,9 +32,21 @@ def config_text(config: Config) -> str:
             "logs": {"schemes": list(watch.log_schemes)},
             "screen": asdict(config.screen),
             "storage": asdict(config.storage),
+            "judge": _judge(config.judge),
             "keys": dict(config.keys),
         }
     )
+
+
+def _judge(judge: JudgeConfig) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    for rule in all_rules():
+        *above, last = rule.path.split(".")
+        table = tables
+        for name in above:
+            table = table.setdefault(name, {})
+        table[last] = judge.number(rule)
+    return tables
 
 
 def _machine(machine: MachineConfig) -> dict[str, Any]:

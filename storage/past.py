@@ -10,7 +10,7 @@ import msgspec
 from core.desk.past import NOTHING, Past
 from core.event_codec import event_of
 from core.events import Event
-from core.model.finding import Finding
+from core.model.finding import Finding, Severity
 from storage.readonly import query_readonly
 
 MAX_EVENTS = 5_000
@@ -18,8 +18,13 @@ MAX_EVENTS = 5_000
 _BEFORE_S = 604_800.0
 """How long before `since` a process may have been seen that had not ended then, seconds."""
 MAX_FINDINGS = 500
-_OLDER_TONES = {"look": "warning", "hand": "error"}
-"""Tones of findings in older histories, each with its name today."""
+_SEVERITY_OF_TONE: dict[str, Severity] = {
+    "look": "suspect",
+    "warning": "suspect",
+    "hand": "alarm",
+    "error": "alarm",
+}
+"""Tones of findings in older histories, each with the severity that it stands for."""
 _EVENTS = (
     "SELECT body FROM event WHERE at >= ? AND kind IN ('DeadEvalFound', 'Dismissed', 'LogRead',"
     " 'LogUnreadable', 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen')"
@@ -75,7 +80,8 @@ def _finding(body: str) -> Finding | None:
         fields: Any = json.loads(body)
         if isinstance(fields, dict):
             known = cast("dict[str, Any]", fields)
-            known["tone"] = _OLDER_TONES.get(str(known.get("tone")), known.get("tone"))
+            if (tone := known.pop("tone", None)) is not None:
+                known.setdefault("severity", _SEVERITY_OF_TONE.get(str(tone), "notice"))
         return msgspec.convert(fields, Finding)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None

@@ -60,6 +60,7 @@ def desk_of(
             connections=connections,
             named=[_named(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
+            rules=config.judge,
             clock=clock,
             store=event_store,
             record=recorder,

@@ -2,12 +2,14 @@
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from core.config import rules
+from core.config.judge import JudgeConfig, JudgeRule
+from core.config.judge_table import judge_values
 from core.config.keys import conflicts
 from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config.toml_errors import TOML_HINT, parse_error
@@ -32,18 +34,24 @@ def default_config() -> Config:
     return Config(machines=(LOCAL,))
 
 
-def read_config(path: Path, *, actions: Mapping[str, str] | None = None) -> Config:
+def read_config(
+    path: Path,
+    *,
+    actions: Mapping[str, str] | None = None,
+    judged: Sequence[JudgeRule] | None = None,
+) -> Config:
     """Read a config file.
 
     Args:
         path: The file; `~` is not expanded.
         actions: The actions that `[keys]` may name, with their default keys; None: any name.
+        judged: The numbers that `[judge]` may name; None: the table is not read.
 
     Raises:
         ConfigWrong: The file can't be read, or a key or value is wrong. Describes the first
             error and counts the others.
     """
-    config, errors = check_config(text_of(path), path, actions=actions)
+    config, errors = check_config(text_of(path), path, actions=actions, judged=judged)
     if not errors:
         return config
     first = errors[0]
@@ -54,7 +62,11 @@ def read_config(path: Path, *, actions: Mapping[str, str] | None = None) -> Conf
 
 
 def check_config(
-    text: str, path: Path, *, actions: Mapping[str, str] | None = None
+    text: str,
+    path: Path,
+    *,
+    actions: Mapping[str, str] | None = None,
+    judged: Sequence[JudgeRule] | None = None,
 ) -> tuple[Config, tuple[ConfigWrong, ...]]:
     """Read a config's text.
 
@@ -72,7 +84,7 @@ def check_config(
         what = "a number has too many digits"
         return default_config(), (_error(path, None, what, "write a shorter number"),)
     reader = _ConfigReader(path, lines_of(text))
-    config = reader.config(table, actions)
+    config = reader.config(table, actions, judged)
     return config, reader.errors()
 
 
@@ -137,8 +149,13 @@ class _ConfigReader:
         placed.sort(key=lambda pair: pair[0])
         return tuple(_error(self._path, line, each.what, each.advice) for line, each in placed)
 
-    def config(self, table: dict[str, Any], actions: Mapping[str, str] | None) -> Config:
-        known = (*self._top_rules, "machines", *self._table_rules, "keys")
+    def config(
+        self,
+        table: dict[str, Any],
+        actions: Mapping[str, str] | None,
+        judged: Sequence[JudgeRule] | None,
+    ) -> Config:
+        known = (*self._top_rules, "machines", *self._table_rules, "judge", "keys")
         for key in table:
             if key not in known:
                 self._unknown_key((key,), known)
@@ -155,6 +172,7 @@ class _ConfigReader:
             watch=WatchConfig(**watch),
             screen=ScreenConfig(**self._read_table("screen", table)),
             storage=StorageConfig(**self._read_table("storage", table)),
+            judge=self._read_judge(table.get("judge", {}), judged),
             keys=self._read_keys(table.get("keys", {}), actions),
             **self._read_values((), top, self._top_rules),
         )
@@ -165,6 +183,17 @@ class _ConfigReader:
             self._problem((name,), f'"{name}" must be a table', f"write [{name}] on its own line")
             return {}
         return self._read_values((name,), cast("dict[str, Any]", value), self._table_rules[name])
+
+    def _read_judge(self, value: object, known: Sequence[JudgeRule] | None) -> JudgeConfig:
+        if known is None:
+            return JudgeConfig()
+        try:
+            return JudgeConfig(values=judge_values(value, known))
+        except rules.UnknownKey as error:
+            self._unknown_key(("judge", *error.within), error.keys)
+        except rules.InvalidValue as error:
+            self._invalid_value(("judge", *error.within), error)
+        return JudgeConfig()
 
     def _read_keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
         for action in _keys_of(value):

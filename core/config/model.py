@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from core.config.judge import JudgeConfig
 from core.ids import MachineName
 from core.model.machine import LinkKind
 
@@ -136,6 +137,7 @@ class Config:
     watch: WatchConfig = WatchConfig()
     screen: ScreenConfig = ScreenConfig()
     storage: StorageConfig = StorageConfig()
+    judge: JudgeConfig = JudgeConfig()
     keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     read_only: bool = False
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from core.config.judge import JudgeConfig
 from core.config.model import WatchConfig
 from core.desk.acknowledgements import follow_acknowledgements
 from core.desk.event_writer import EventWriter
@@ -11,10 +12,10 @@ from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.intake import Intake
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
-from core.desk.readiness import all_polled, changes_polls, has_finishing_task
+from core.desk.readiness import awaited, awaited_words, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
-from core.desk.step import advance
+from core.desk.step import USUAL_RULES, advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
@@ -59,6 +60,7 @@ class Desk(MachineRequests):
         connections: One for each machine.
         named: The machines as the config names them, in its order.
         watch: How often to poll.
+        rules: The numbers by which findings are judged.
         clock: Time at the desk.
         store: Stores events and progress; None: they are not stored.
         record: Takes every event, in order; it must not block. When it raises StorageError,
@@ -73,6 +75,7 @@ class Desk(MachineRequests):
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
+        rules: JudgeConfig = USUAL_RULES,
         store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
         past: Past = NOTHING,
@@ -80,6 +83,7 @@ class Desk(MachineRequests):
         super().__init__(connections)
         self._watch = watch
         """How often to poll, and for how long gone processes stay."""
+        self._rules = rules
         self._clock = clock
         self._store = store
         self._record = record
@@ -260,11 +264,15 @@ class Desk(MachineRequests):
         """
         try:
             async with asyncio.timeout(timeout):
-                while not all_polled(self.fleet, self._listed, self._read):
+                while any(True for _ in awaited(self.fleet, self._listed, self._read)):
                     await self._cycle_ended.wait()
         except TimeoutError:
             return False
         return True
+
+    def awaited(self) -> tuple[str, ...]:
+        """Return the machines and processes that the first poll waits for, in words."""
+        return tuple(map(awaited_words, awaited(self.fleet, self._listed, self._read)))
 
     def _receive(self, machine: MachineName, received: Received) -> None:
         self._intake.receive(machine, received, self._clock.now())
@@ -288,7 +296,7 @@ class Desk(MachineRequests):
 
     def _apply(self, event: Event) -> None:
         """Fold an event in, publish and store the result, and pass the event to all listeners."""
-        fleet = advance(self.fleet, event)
+        fleet = advance(self.fleet, event, self._rules)
         if isinstance(event, TasksSeen | ReadFailed) and event.process not in self._read:
             self._read.add(event.process)
             self._steering.steer_at_once(event.process.machine)

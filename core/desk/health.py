@@ -17,7 +17,7 @@ def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
     return Finding(
         id=f"{_STORAGE}{at:.3f}" if last is None else last.id,
         kind="storage",
-        tone="error",
+        severity="alarm",
         opened_at=at if last is None else last.opened_at,
         changed_at=at,
         machine=None,
@@ -39,7 +39,7 @@ def recording_stopped(reason: str, at: float) -> Finding:
     return Finding(
         id=f"recording:{at:.3f}",
         kind="storage",
-        tone="error",
+        severity="alarm",
         opened_at=at,
         machine=None,
         text=f"The recording has stopped: {reason}",

@@ -19,6 +19,7 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey
 from core.judge.finding_list import closed, with_findings
+from core.judge.suspicions import with_restored_suspicions
 from core.model.finding import Finding
 from core.model.task import TaskRow
 
@@ -82,7 +83,8 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
     for event in past_events(fleet, past):
         fleet = fold(fleet, event)
     findings = [each for each in past.findings if _belongs(fleet, each)]
-    return replace(with_findings(fleet, findings), at=max(at, fleet.at))
+    restored = with_restored_suspicions(with_findings(fleet, findings))
+    return replace(restored, at=max(at, fleet.at))
 
 
 def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:

@@ -1,13 +1,24 @@
 """One step of a room: fold an event in, then judge the fleet. Pure."""
 
+from core.config.judge import JudgeConfig
 from core.events import Event
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge.finding_list import with_findings
 from core.judge.judge import judge
+from core.judge.suspicions import judge_signs
+
+USUAL_RULES = JudgeConfig()
 
 
-def advance(fleet: Fleet, event: Event) -> Fleet:
-    """Return the fleet after `event`, with its new findings."""
+def advance(fleet: Fleet, event: Event, rules: JudgeConfig = USUAL_RULES) -> Fleet:
+    """Return the fleet after `event`, with its new findings.
+
+    Args:
+        fleet: The fleet before the event.
+        event: The event.
+        rules: The numbers by which findings are judged.
+    """
     after = fold(fleet, event)
-    return with_findings(after, judge(fleet, after, event))
+    after = with_findings(after, judge(fleet, after, event))
+    return judge_signs(after, event, rules)

@@ -75,12 +75,12 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
         lasting = [each for each in leftovers(after, name, docker) if each.project in there]
         yield from _one(after, f"leftover:{name}", _leftover(tuple(lasting)), machine, at)
         unknown = unclaimed_words(after, name, at)
-        trouble = ("warning", *unknown) if unknown is not None else None
+        trouble = ("suspect", *unknown) if unknown is not None else None
         yield from _one(after, f"unclaimed:{name}", trouble, machine, at)
 
 
 def _unseen(process: Process, docker: Docker) -> tuple[Severity, int, str] | None:
-    """Return the tone, number and sentence about sandboxes on another engine; None: it has none."""
+    """Return severity, number and sentence about sandboxes on another engine; None: none is."""
     key = process.key
     if process.is_gone or UnseenEval(pid=key.pid, start=key.start) not in docker.unseen:
         return None
@@ -94,7 +94,7 @@ def _unseen(process: Process, docker: Docker) -> tuple[Severity, int, str] | Non
         case _:
             why = f"evalroom can't read Docker there ({docker.error or docker.state})"
     what = f"Process {key.pid} runs samples in Docker, but {why}: it can't tell whether they run"
-    return "warning", 1, sentences(what, advice)
+    return "suspect", 1, sentences(what, advice)
 
 
 def unclaimed_words(fleet: Fleet, name: MachineName, at: float) -> tuple[int, str] | None:
@@ -132,7 +132,7 @@ def _identity(task: Task) -> str:
 def _trouble(
     after: Fleet, task: Task, docker: Docker, last: MachineFacts | None
 ) -> tuple[Severity, int, str] | None:
-    """Return the tone, number and sentence of what a task lost; None: nothing."""
+    """Return the severity, number and sentence of what a task lost; None: nothing."""
     if task.state is not TaskState.RUNNING or after.is_gone(task.key.process):
         return None
     if docker.state in _DOWN:
@@ -151,7 +151,7 @@ def _trouble(
         return None
     names = _named([f"{shown(sample, _ID_LIMIT)}/{epoch}" for sample, epoch in lost])
     have = plural(len(lost), "running sample no longer has", "running samples no longer have")
-    return "error", len(lost), sentences(f"{have} a sandbox: {names}", _LOSS)
+    return "alarm", len(lost), sentences(f"{have} a sandbox: {names}", _LOSS)
 
 
 def _stopped(now: list[Sandbox], then: list[Sandbox]) -> tuple[Severity, int, str] | None:
@@ -167,17 +167,17 @@ def _stopped(now: list[Sandbox], then: list[Sandbox]) -> tuple[Severity, int, st
     names = _named([f"{each.name}{_of_sample(holder)}" for each, holder in stopped])
     number = plural(len(stopped), "container")
     what = f"{number} of this task stopped: {names} ({stopped[0][0].status})"
-    return "error", len(stopped), sentences(what, _LOSS)
+    return "alarm", len(stopped), sentences(what, _LOSS)
 
 
 def _down(docker: Docker) -> tuple[Severity, int, str]:
     error = f": {docker.error}" if docker.error else ""
     if docker.state is ToolState.FAILED and not _STOPPED.search(docker.error or ""):
         what = f"evalroom can't read Docker, so it does not see the sandboxes of this task{error}"
-        return "warning", 1, sentences(what, "Run `docker ps` on the machine to see why")
+        return "suspect", 1, sentences(what, "Run `docker ps` on the machine to see why")
     verb = "does not answer" if docker.state is ToolState.STUCK else "has stopped"
     what = f"Docker {verb} under this task{error}"
-    return "error", 1, sentences(what, f"{_LOSS}, once Docker runs again")
+    return "alarm", 1, sentences(what, f"{_LOSS}, once Docker runs again")
 
 
 def _of_sample(holder: SandboxHolder | None) -> str:
@@ -216,7 +216,7 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
     projects = _named([f"{each.project}{_of_sample(each.holder)}" for each in left])
     what = f"{plural(number, 'container')} of ended evals {_is(number)} left over: {projects}"
     return (
-        "warning",
+        "suspect",
         number,
         sentences(what, f"Remove them with the guide 'clean up', or: {removal_command(left)}"),
     )
@@ -247,12 +247,12 @@ def _one(
         if last is not None:
             yield closed(last, at)
         return
-    tone, number, text = trouble
+    severity, number, text = trouble
     if last is None:
         yield Finding(
             id=f"{identity}:{at:.3f}",
             kind="docker",
-            tone=tone,
+            severity=severity,
             opened_at=at,
             machine=machine.name,
             task=task,
@@ -261,4 +261,4 @@ def _one(
             text=text,
         )
     elif last.text != text:
-        yield replace(last, text=text, tone=tone, count=number, changed_at=at)
+        yield replace(last, text=text, severity=severity, count=number, changed_at=at)

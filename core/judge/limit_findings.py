@@ -31,7 +31,7 @@ def judge_limits(before: Fleet, after: Fleet, machine: MachineName, at: float) -
         yield Finding(
             id=f"limits:{machine}:{at:.3f}",
             kind="limits",
-            tone="warning",
+            severity="suspect",
             opened_at=at,
             machine=machine,
             text=text,

@@ -14,11 +14,11 @@ FLAPPING_S = 3_600.0
 """A link that is lost again within this time after it came back reopens the same finding."""
 
 _LOST = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU})
-_TONES: dict[LinkState, Severity] = {
-    LinkState.DOWN: "error",
-    LinkState.REFUSED: "error",
-    LinkState.NEEDS_TRUST: "warning",
-    LinkState.NEEDS_YOU: "warning",
+_SEVERITIES: dict[LinkState, Severity] = {
+    LinkState.DOWN: "alarm",
+    LinkState.REFUSED: "alarm",
+    LinkState.NEEDS_TRUST: "suspect",
+    LinkState.NEEDS_YOU: "suspect",
 }
 
 
@@ -45,13 +45,13 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
 
 
 def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Iterable[Finding]:
-    tone = _TONES[machine.link.state]
+    severity = _SEVERITIES[machine.link.state]
     is_over = last is not None and last.closed_at is not None
     if last is None or (is_over and (last.is_first or at - (last.closed_at or 0.0) > FLAPPING_S)):
         yield Finding(
             id=f"{prefix}{at:.3f}",
             kind="link",
-            tone=tone,
+            severity=severity,
             opened_at=at,
             machine=machine.name,
             text=_text(machine),
@@ -62,8 +62,8 @@ def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Ite
     if last.closed_at is not None:
         lost = replace(last, closed_at=None, count=last.count + 1, began_at=at)
     text = f"{_text(machine)}{_outages(lost, _began(lost))}"
-    if lost is not last or (last.tone, last.text) != (tone, text):
-        yield replace(lost, text=text, tone=tone, changed_at=at)
+    if lost is not last or (last.severity, last.text) != (severity, text):
+        yield replace(lost, text=text, severity=severity, changed_at=at)
 
 
 def _began(finding: Finding) -> float:

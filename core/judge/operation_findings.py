@@ -50,7 +50,7 @@ def judge_operations(after: Fleet, key: ProcessKey, at: float) -> Iterable[Findi
             yield Finding(
                 id=f"{identity}{at:.3f}",
                 kind="command",
-                tone="warning",
+                severity="suspect",
                 opened_at=at,
                 machine=key.machine,
                 process=key,

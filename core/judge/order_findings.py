@@ -51,7 +51,7 @@ def _finding(order: Order, name: str, kind: str, text: str, at: float) -> Findin
     return Finding(
         id=name,
         kind=kind,
-        tone="warning",
+        severity="suspect",
         opened_at=at,
         machine=process.machine,
         process=process,
@@ -80,7 +80,7 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
                 f"Process {key.pid} was interrupted and its control server is gone, but it is"
                 " still running. It may be ignoring SIGINT; its eval then continues unobserved."
             )
-            yield from _renewed(found, text, "error", at)
+            yield from _renewed(found, text, "alarm", at)
         case ProcessState.GONE:
             tasks = [after.tasks[task] for task in process.tasks if task in after.tasks]
             if all(task.is_over for task in tasks):
@@ -90,11 +90,11 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
                 yield closed(found, at, text)
             else:
                 text = f"Process {key.pid} was interrupted and has ended; reading its logs"
-                yield from _renewed(found, text, "warning", at)
+                yield from _renewed(found, text, "suspect", at)
         case _:
             return
 
 
-def _renewed(found: Finding, text: str, tone: Severity, at: float) -> Iterable[Finding]:
+def _renewed(found: Finding, text: str, severity: Severity, at: float) -> Iterable[Finding]:
     if found.text != text:
-        yield replace(found, text=text, tone=tone, changed_at=at)
+        yield replace(found, text=text, severity=severity, changed_at=at)

@@ -19,10 +19,10 @@ UNSEEN_S = 60.0
 
 _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ProcessState.HEADLESS: (
-        "error",
+        "alarm",
         "is running, but its control server is down: evalroom can't watch or control it",
     ),
-    ProcessState.STARVED: ("warning", "does not answer: its event loop is blocked"),
+    ProcessState.STARVED: ("suspect", "does not answer: its event loop is blocked"),
 }
 _STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
@@ -63,7 +63,7 @@ def _came(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     yield Finding(
         id=f"came:{_identity(process.key)}",
         kind="process",
-        tone="plain",
+        severity="notice",
         opened_at=at,
         closed_at=at,
         machine=process.key.machine,
@@ -91,7 +91,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
-        tone="warning" if unread else "plain",
+        severity="suspect" if unread else "notice",
         opened_at=at,
         closed_at=at,
         machine=process.key.machine,
@@ -118,7 +118,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         last = None
     if trouble is None or last is not None:
         return
-    tone, words = trouble
+    severity, words = trouble
     advice = ""
     if process.is_stopped:
         words, advice = _STOPPED, f". To continue it, run: kill -CONT {process.key.pid}"
@@ -132,7 +132,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     yield Finding(
         id=f"{prefix}{at:.3f}",
         kind=str(process.state),
-        tone=tone,
+        severity=severity,
         opened_at=at,
         machine=process.key.machine,
         process=process.key,

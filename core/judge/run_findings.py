@@ -31,7 +31,7 @@ def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Find
         yield Finding(
             id=finding_id,
             kind="run",
-            tone="error",
+            severity="alarm",
             opened_at=at,
             machine=run.machine,
             text=f"Run {run.id} of {name} {what}{f': {run.message}' if run.message else ''}",

@@ -20,10 +20,10 @@ _MAX_NAME_CHARACTERS = 60
 _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
-    TaskState.SUCCESS: ("finished", "good", "Success"),
-    TaskState.ERROR: ("finished", "error", "Ended with an error"),
-    TaskState.CANCELLED: ("finished", "warning", "Cancelled"),
-    TaskState.LOST: ("lost", "error", "Lost"),
+    TaskState.SUCCESS: ("finished", "notice", "Success"),
+    TaskState.ERROR: ("finished", "alarm", "Ended with an error"),
+    TaskState.CANCELLED: ("finished", "suspect", "Cancelled"),
+    TaskState.LOST: ("lost", "alarm", "Lost"),
 }
 
 
@@ -88,16 +88,16 @@ def _ended(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
 
 
 def _end(task: Task, finding_id: str, at: float) -> Finding:
-    kind, tone, words = _ENDED[task.state]
+    kind, severity, words = _ENDED[task.state]
     is_kept = task.state in {TaskState.ERROR, TaskState.LOST}
     counts = task.progress
     if task.state is TaskState.SUCCESS and counts.errored > 0:
-        tone = _errors_tone(counts)
-        is_kept = tone == "error"
+        severity = _errors_severity(counts)
+        is_kept = severity == "alarm"
     return Finding(
         id=finding_id,
         kind=kind,
-        tone=tone,
+        severity=severity,
         opened_at=at,
         closed_at=None if is_kept else at,
         is_kept=is_kept,
@@ -159,7 +159,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
         yield Finding(
             id=identity,
             kind="log",
-            tone="warning",
+            severity="suspect",
             opened_at=at,
             machine=task.key.machine,
             task=task.key,
@@ -174,15 +174,15 @@ def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
     share = _errors_share(samples)
     part = "under 1%" if 0 < share < 0.01 else percent(share)  # noqa: PLR2004
     text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({part})"
-    yield from _tally(after, task, at, ("errors", samples.errored, _errors_tone(samples), text))
+    yield from _tally(after, task, at, ("errors", samples.errored, _errors_severity(samples), text))
 
 
 def _errors_share(samples: TaskCounts) -> float:
     return samples.errored / samples.total if samples.total > 0 else 1.0
 
 
-def _errors_tone(samples: TaskCounts) -> Severity:
-    return "error" if _errors_share(samples) >= MANY_ERRORS_SHARE else "warning"
+def _errors_severity(samples: TaskCounts) -> Severity:
+    return "alarm" if _errors_share(samples) >= MANY_ERRORS_SHARE else "suspect"
 
 
 def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterable[Finding]:
@@ -191,7 +191,7 @@ def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterabl
         return
     samples = plural(again, "sample was", "samples were")
     text = f"{samples} run again ({plural(total, 'retry', 'retries')})"
-    yield from _tally(after, task, at, ("retries", total, "warning", text))
+    yield from _tally(after, task, at, ("retries", total, "suspect", text))
 
 
 def _run_again(task: Task) -> tuple[int, int]:
@@ -203,21 +203,21 @@ def _tally(
     after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
 ) -> Iterable[Finding]:
     """Yield the finding that counts errors or retries; it is open while the number is not 0."""
-    kind, number, tone, text = seen
+    kind, number, severity, text = seen
     identity = f"{kind}:{_identity(task)}"
     last = open_finding(after, identity)
     if last is not None and (task.is_over or (number == 0 and kind == "errors")):
         yield closed(last, at)
     elif last is not None and number > last.count:
-        worse: Severity = "error" if "error" in {tone, last.tone} else tone
-        yield replace(last, count=number, text=text, tone=worse, changed_at=at)
+        worse: Severity = "alarm" if "alarm" in {severity, last.severity} else severity
+        yield replace(last, count=number, text=text, severity=worse, changed_at=at)
     elif last is not None and number < last.count and kind == "errors":
-        yield replace(last, count=number, text=text, tone=tone, changed_at=at)
+        yield replace(last, count=number, text=text, severity=severity, changed_at=at)
     elif last is None and number > 0 and not task.is_over:
         yield Finding(
             id=identity,
             kind=kind,
-            tone=tone,
+            severity=severity,
             opened_at=at,
             machine=task.key.machine,
             task=task.key,

@@ -4,9 +4,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.action import Change, Scope
 
-Severity = Literal["good", "warning", "error", "plain"]
-"""good and plain: nothing to do; warning: check it; error: act on it."""
+Severity = Literal["notice", "suspect", "alarm"]
+"""notice: nothing to do; suspect: check it; alarm: act on it."""
+
+SEVERITIES: tuple[Severity, ...] = ("notice", "suspect", "alarm")
+"""From the least to the most severe."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """An action that a finding proposes. evalroom only proposes; the operator opens its preview.
+
+    Its target is the sample, task or process of the finding.
+
+    Attributes:
+        action: The name of an offer of `core.model.action`, such as `cancel-call`.
+        scope: The kind of its target.
+        changes: For `config`: the settings that help, with their new values.
+    """
+
+    action: str
+    scope: Scope
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +36,14 @@ class Finding:
 
     Attributes:
         id: Unique; a finding keeps it while it is open and when it opens again.
-        kind: One or two words: `link`, `process`, `finished`, `errors`, `retries`.
-        tone: Its severity.
+        kind: One or two words: `link`, `process`, `finished`, `errors`, `stall`.
+        severity: How bad it is.
         opened_at: When it opened, Unix seconds at the desk.
-        machine: The machine that it is about; None: it is about evalroom itself.
+        machine: The machine that it is about; None: it is about evalroom itself, or about several.
         text: What happened, with numbers, then what to do. Untrusted: it is made harmless when
             it is drawn.
         task, sample, process: The task, sample or process that it is about, if any.
+        model, run: The model or the id of the run that it is about; empty: neither.
         closed_at: When it closed; None while it is open. A milestone closes when it opens.
         changed_at: When its text last changed, Unix seconds at the desk; None: never.
         count: How often it happened (a link that flaps), or the number of things that it counts.
@@ -30,11 +52,16 @@ class Finding:
         is_first: Whether it is about a link that has not been up yet, so that nothing was lost.
         is_kept: Whether it stays open until the operator acknowledges it.
         acknowledged_at: When that was, Unix seconds at the desk; None: not yet.
+        muted_until: Until when the operator muted it, Unix seconds at the desk; None: it is not.
+        cause: The likely cause; empty: unknown. Untrusted, as the text.
+        proposals: The actions that may help, the best one first.
+        closes_when: What closes it, the end of a sentence: `the call ends`; empty: not known.
+        sign: The key of the sign that it stands for (`core.judge.sign`); empty: it has none.
     """
 
     id: str
     kind: str
-    tone: Severity
+    severity: Severity
     opened_at: float
     machine: MachineName | None
     text: str
@@ -49,8 +76,28 @@ class Finding:
     is_first: bool = False
     is_kept: bool = False
     acknowledged_at: float | None = None
+    model: str = ""
+    run: str = ""
+    muted_until: float | None = None
+    cause: str = ""
+    proposals: tuple[Proposal, ...] = ()
+    closes_when: str = ""
+    sign: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open."""
+        return self.closed_at is None
 
     @property
     def waits(self) -> bool:
         """Whether it is open until the operator acknowledges it."""
         return self.is_kept and self.closed_at is None
+
+    def is_muted(self, now: float) -> bool:
+        """Whether it is muted at `now`, Unix seconds at the desk."""
+        return self.muted_until is not None and now < self.muted_until
+
+    def needs_attention(self, now: float) -> bool:
+        """Whether it is open, and neither acknowledged nor muted at `now`."""
+        return self.is_open and self.acknowledged_at is None and not self.is_muted(now)

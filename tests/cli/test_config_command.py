@@ -5,6 +5,7 @@ import pytest
 
 from cli.main import main
 from core.config.file import check_config
+from core.judge.kinds import all_rules
 from tests.support.commands import Home
 
 
@@ -71,12 +72,13 @@ def test_show_prints_what_holds_and_it_reads_back(
     here.configure(
         '[[machines]]\nname = "a"\nport = 7\n[[machines]]\nname = "b"\nlink = "command"\n'
         'command = ["x", "y"]\n[watch.cadences]\nnear-the-end.tasks = 9\n[keys]\nfilter = "f"\n'
+        "[judge.stall]\ntool = { suspect = 7 }\n"
     )
-    config, wrong = check_config(here.config.read_text(), here.config)
+    config, wrong = check_config(here.config.read_text(), here.config, judged=all_rules())
     assert not wrong
     assert main(["config", "show"]) == 0
     text = capsys.readouterr().out
-    again, wrong = check_config(text, here.config)
+    again, wrong = check_config(text, here.config, judged=all_rules())
     assert not wrong
     assert again == config
     assert tomllib.loads(text)["watch"]["cadences"]["near-the-end"]["tasks"] == 9

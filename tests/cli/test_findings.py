@@ -19,7 +19,7 @@ M = MachineName("here")
 def finding(name: str, *, is_kept: bool) -> Finding:
     """An open finding."""
     return Finding(
-        id=name, kind="finished", tone="error", opened_at=time.time() - 10 * 86_400, machine=M,
+        id=name, kind="finished", severity="alarm", opened_at=time.time() - 10 * 86_400, machine=M,
         text=f"{name} ended with an error\x1b[31m", is_kept=is_kept,
     )  # fmt: skip
 

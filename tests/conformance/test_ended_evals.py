@@ -132,7 +132,7 @@ async def test_a_task_that_was_cancelled_by_an_order_has_not_failed(evals: Evals
     assert task.header is not None
     assert (task.state, task.header.status) == (TaskState.CANCELLED, "error")
     [finding] = [each for each in watched.fleet.findings if each.kind == "finished"]
-    assert (finding.tone, finding.is_kept) == ("warning", False)
+    assert (finding.severity, finding.is_kept) == ("suspect", False)
     assert finding.text.startswith("Cancelled: ")
 
 

@@ -29,7 +29,9 @@ SAMPLES = LogSamples(
 LOG = LogRead(
     at=30, task=TaskKey(P, "t"), header=LogHeader(location="/l", status="error"), samples=SAMPLES
 )
-FINDING = Finding(id="end:1", kind="finished", tone="error", opened_at=30, machine=M, text="over")
+FINDING = Finding(
+    id="end:1", kind="finished", severity="alarm", opened_at=30, machine=M, text="over"
+)
 EVENTS = (ProcessSeen(at=10, process=P, state=ProcessState.LIVE), ProcessGone(at=20, process=P))
 
 
@@ -85,8 +87,11 @@ async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
     assert (past.events, past.findings) == (EVENTS[:1], ())
 
 
-@pytest.mark.parametrize(("older", "today"), [("hand", "error"), ("look", "warning")])
-async def test_findings_of_an_older_history_keep_their_tone(
+@pytest.mark.parametrize(
+    ("older", "today"),
+    [("hand", "alarm"), ("look", "suspect"), ("error", "alarm"), ("good", "notice")],
+)
+async def test_findings_of_an_older_history_keep_their_severity(
     older: str, today: Severity, tmp_path: Path
 ) -> None:
     path = tmp_path / "data" / "history.sqlite3"
@@ -95,8 +100,11 @@ async def test_findings_of_an_older_history_keep_their_tone(
         await journal.keep_findings([FINDING])
 
         def make_older(connection: sqlite3.Connection) -> None:
-            connection.execute("UPDATE finding SET body = json_set(body, '$.tone', ?)", (older,))
+            connection.execute(
+                "UPDATE finding SET body = json_set(json_remove(body, '$.severity'), '$.tone', ?)",
+                (older,),
+            )
 
         await database.write(make_older)
         past = await journal.past(0)
-    assert past.findings == (replace(FINDING, tone=today),)
+    assert past.findings == (replace(FINDING, severity=today),)

@@ -124,15 +124,15 @@ def busy_findings() -> tuple[Finding, ...]:
     """Return findings of every tone."""
     return (
         Finding(
-            id="a", kind="errors", tone="warning", opened_at=NOW - 60, machine=H1,
+            id="a", kind="errors", severity="suspect", opened_at=NOW - 60, machine=H1,
             task=task_key("t1"), text="2 of 100 samples errored (2%)",
         ),
         Finding(
-            id="b", kind="link", tone="error", opened_at=NOW - 120, machine=US,
+            id="b", kind="link", severity="alarm", opened_at=NOW - 120, machine=US,
             text="The link is down: no data from a100-us for 20 s",
         ),
         Finding(
-            id="d", kind="finished", tone="good", opened_at=NOW - 900, closed_at=NOW - 900,
+            id="d", kind="finished", severity="notice", opened_at=NOW - 900, closed_at=NOW - 900,
             machine=EU, task=task_key("t7", EU, 301),
             text="Success: accuracy 0.95 ±0.05, 20 of 20 samples done",
         ),

@@ -63,7 +63,7 @@ def hostile_fleet() -> Fleet:
         link(LinkState.UP, at=NOW + 2),
     )
     finding = Finding(
-        id="a", kind=evil, tone="error", opened_at=NOW, machine=H1, task=key, text=evil
+        id="a", kind=evil, severity="alarm", opened_at=NOW, machine=H1, task=key, text=evil
     )
     return replace(fleet, findings=(finding, *fleet.findings))
 

@@ -116,7 +116,7 @@ async def test_a_new_finding_is_in_view_while_another_pane_is_the_current_one() 
             Finding(
                 id=f"f{number}",
                 kind="errors",
-                tone="warning",
+                severity="suspect",
                 opened_at=NOW + number,
                 machine=H1,
                 text="1 of 9 samples errored",

@@ -8,12 +8,13 @@ from core.fleet import Fleet
 from core.format import plural
 from core.ids import TaskKey
 from core.judge.pace import tokens_per_minute
+from core.model.finding import SEVERITIES
 from core.model.machine import LinkState
 from core.model.task import Task, TaskState
 from core.text import Shown, shown
 from core.views.cells import Span, Tone, span_of
 from core.views.header.run_totals import run_totals
-from core.views.tables.findings import is_open
+from core.views.tables.findings import TONES
 from core.views.tables.row_context import task_lines
 
 HeaderGroup = tuple[Span, ...]
@@ -141,12 +142,11 @@ _TASK_WORDS: dict[str, Tone] = {
 
 
 def _findings(fleet: Fleet) -> tuple[HeaderGroup, ...]:
-    tones = Counter(finding.tone for finding in fleet.findings if is_open(finding))
-    number = sum(tones.values())
-    if not number:
+    open_ones = [each for each in fleet.findings if each.needs_attention(fleet.at)]
+    if not open_ones:
         return ()
-    tone: Tone = "error" if tones["error"] else "warning" if tones["warning"] else "plain"
-    return ((Span(shown(plural(number, "finding")), tone),),)
+    worst = max(open_ones, key=lambda each: SEVERITIES.index(each.severity))
+    return ((Span(shown(plural(len(open_ones), "finding")), TONES[worst.severity]),),)
 
 
 def _runs(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
@@ -162,9 +162,11 @@ def title(fleet: Fleet) -> Shown:
         for state, tone in _BAD_LINKS.items()
         if links[state] and tone != "dim"
     ]
-    errors = sum(1 for each in fleet.findings if is_open(each) and each.tone == "error")
-    if errors:
-        parts.append(plural(errors, "finding"))
+    alarms = sum(
+        each.severity == "alarm" and each.needs_attention(fleet.at) for each in fleet.findings
+    )
+    if alarms:
+        parts.append(plural(alarms, "finding"))
     if not parts:
         running = sum(task.state is TaskState.RUNNING for task in fleet.tasks.values())
         parts.append(f"{running} running")

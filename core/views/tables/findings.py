@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.model.finding import Finding
+from core.model.finding import Finding, Severity
 from core.views.cells import Span, Table, Tone, text_cell
 from core.views.tables.fields import Fields, field, table
+
+TONES: dict[Severity, Tone] = {"alarm": "error", "suspect": "warning", "notice": "plain"}
+"""The colour of each severity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +23,15 @@ class FindingLine:
     @property
     def tone(self) -> Tone:
         """Its tone; dim for a closed finding that is not a milestone."""
-        milestone = self.finding.closed_at == self.finding.opened_at
-        return self.finding.tone if is_open(self.finding) or milestone else "dim"
+        is_milestone = self.finding.closed_at == self.finding.opened_at
+        if is_milestone and self.finding.severity == "notice":
+            return "good"
+        return TONES[self.finding.severity] if self.finding.is_open or is_milestone else "dim"
 
     @property
     def changed_at(self) -> float:
         """When it last changed, Unix seconds at the desk."""
         return newest(self.finding)
-
-
-def is_open(finding: Finding) -> bool:
-    """Whether a finding is open."""
-    return finding.closed_at is None
 
 
 def newest(finding: Finding) -> float:
@@ -40,7 +40,7 @@ def newest(finding: Finding) -> float:
     return max(at for at in times if at is not None)
 
 
-_TONE_RANK = {"error": 0, "warning": 1, "plain": 2, "good": 2}
+_RANK: dict[Severity, int] = {"alarm": 0, "suspect": 1, "notice": 2}
 
 FINDING_FIELDS = Fields[FindingLine](
     (
@@ -58,7 +58,7 @@ FINDING_FIELDS = Fields[FindingLine](
         ),
         field(
             "where",
-            lambda line: text_cell(line.where, "strong" if is_open(line.finding) else "plain"),
+            lambda line: text_cell(line.where, "strong" if line.finding.is_open else "plain"),
             lambda line: line.where,
             width=14,
             grow=1,
@@ -100,16 +100,16 @@ def findings_table(fleet: Fleet, now: float) -> Table[str]:
     lines = [FindingLine(each, _where(fleet, each), now) for each in fleet.findings]
     lines.sort(
         key=lambda line: (
-            not is_open(line.finding),
-            _TONE_RANK[line.finding.tone] if is_open(line.finding) else 0,
+            not line.finding.is_open,
+            _RANK[line.finding.severity] if line.finding.is_open else 0,
             -line.changed_at,
         )
     )
-    still = sum(is_open(line.finding) for line in lines)
+    still = sum(line.finding.is_open for line in lines)
     return table(
         FINDING_FIELDS,
         (
-            FINDING_FIELDS.row(line.finding.id, line, "plain" if is_open(line.finding) else "dim")
+            FINDING_FIELDS.row(line.finding.id, line, "plain" if line.finding.is_open else "dim")
             for line in lines
         ),
         title="Findings",

@@ -3,15 +3,18 @@ import tomllib
 from contextlib import nullcontext as does_not_raise
 from dataclasses import fields
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.file import LOCAL, check_config, default_config, read_config
+from core.config.judge import JudgeRule
 from core.config.model import CADENCES, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config.toml_lines import lines_of
 from core.errors import ConfigWrong
+from core.judge.kinds import all_rules
 from tests.support.tree import ROOT
 
 HERE = Path("/etc/evalroom/config.toml")
@@ -229,7 +232,7 @@ def test_hostile_text_of_a_config_is_shown_harmless() -> None:
 
 def test_the_example_loads_and_names_every_key() -> None:
     text = EXAMPLE.read_text()
-    _, found = check_config(text, EXAMPLE)
+    _, found = check_config(text, EXAMPLE, judged=all_rules())
     assert not found
     tables = (MachineConfig, WatchConfig, ScreenConfig, StorageConfig)
     keys = {field.name for table in tables for field in fields(table)}
@@ -240,15 +243,32 @@ def test_the_example_loads_and_names_every_key() -> None:
     assert "[watch.cadences]" in text
 
 
-def test_the_example_still_loads_with_every_comment_taken_away(tmp_path: Path) -> None:
-    lines = [
+def uncommented() -> str:
+    """The example with every comment that is a setting taken away."""
+    return "\n".join(
         line.removeprefix("# ")
         if line.startswith("# [") or (line.startswith("# ") and " = " in line.split("#")[1])
         else line
         for line in EXAMPLE.read_text().splitlines()
-    ]
+    )
+
+
+def test_the_example_names_every_number_of_the_judge_with_its_default() -> None:
+    def values(table: Any, path: str = "") -> dict[str, Any]:
+        if not isinstance(table, dict):
+            return {path.removeprefix("."): table}
+        known = cast("dict[str, Any]", table)
+        return {
+            name: at for key in known for name, at in values(known[key], f"{path}.{key}").items()
+        }
+
+    judged = values(tomllib.loads(uncommented())["judge"])
+    assert judged == {rule.path: rule.default for rule in all_rules()}
+
+
+def test_the_example_still_loads_with_every_comment_taken_away(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("\n".join(lines))
+    path.write_text(uncommented())
     config = read_config(path)
     assert [machine.name for machine in config.machines] == ["local", "h100-1", "h100-2", "cluster"]
     assert config.machines[2].production
@@ -314,3 +334,34 @@ def test_two_actions_may_trade_their_keys() -> None:
     known = {"quit": "q", "down": "j"}
     _, wrong = check_config("[keys]\nquit = 'j'\ndown = 'q'\n", Path("c.toml"), actions=known)
     assert not wrong
+
+
+STALL_SUSPECT = JudgeRule(
+    kind="stall", name="tool.suspect", default=120, unit="seconds", help="A call.", high=9_999
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[judge.stall]\ntool.suspect = -1", 'line 2: the value of "stall.tool.suspect" is wrong'),
+        ("[judge.stall]\ntool.suspect = nan", "a number of seconds from 0 to 9999"),
+        ("[judge.stall]\ntool = 7", "Allowed: a table"),
+        ("[judge]\nstall = 7", "Allowed: a table"),
+        ("judge = 7", "Allowed: a table"),
+        ("[judge.stall]\ntool.suspekt = 7", 'Did you mean "suspect"?'),
+        ("[judge.stal]\ntool.suspect = 7", 'Did you mean "stall"?'),
+    ],
+)
+def test_a_wrong_number_of_the_judge_is_named_with_its_line(
+    text: str, what: str, tmp_path: Path
+) -> None:
+    _, [wrong] = check_config(text, tmp_path / "c.toml", judged=(STALL_SUSPECT,))
+    assert what in wrong.sentence
+
+
+def test_a_number_of_the_judge_holds(tmp_path: Path) -> None:
+    text = "[judge.stall]\ntool = { suspect = 7 }\n"
+    config, errors = check_config(text, tmp_path / "c.toml", judged=(STALL_SUSPECT,))
+    assert not errors
+    assert config.judge.number(STALL_SUSPECT) == 7.0

@@ -89,7 +89,7 @@ def test_an_eval_that_died_unseen_comes_back_unless_it_was_dismissed() -> None:
 
 
 def test_findings_come_back_but_open_ones_about_nothing_and_those_about_evalroom() -> None:
-    one = Finding(id="a", kind="lost", tone="error", opened_at=NOW, machine=H1, text="lost")
+    one = Finding(id="a", kind="lost", severity="alarm", opened_at=NOW, machine=H1, text="lost")
     findings = (
         replace(one, closed_at=NOW, task=task_key()),
         replace(one, id="b", process=process_key(pid=9)),

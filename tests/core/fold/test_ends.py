@@ -81,7 +81,7 @@ def test_an_eval_that_died_unseen_is_lost_by_its_log_and_is_a_finding() -> None:
     assert (process.ended_after, process.ended_at) == (NOW - 600, LATER)
     assert process.run == "20260101-000000-aaaaaaaa"
     [finding] = [each for each in fleet.findings if each.kind == "lost"]
-    assert (finding.tone, finding.closed_at) == ("error", None)
+    assert (finding.severity, finding.closed_at) == ("alarm", None)
     # The next probe finds the same files: nothing changes, also after a recovery of the log.
     assert fleet_after(replace(found, at=LATER + 60), fleet=fleet).tasks == fleet.tasks
     recovered = replace(named_so, status="error", location="/l/2026_t_abcdefgh-recovered.eval")

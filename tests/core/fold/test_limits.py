@@ -119,7 +119,7 @@ def test_a_machine_with_a_flood_of_findings_hides_none_of_the_others() -> None:
         return Finding(
             id=f"{machine}{number}",
             kind="link",
-            tone="error",
+            severity="alarm",
             opened_at=NOW,
             machine=H1 if machine == "a" else H2,
             text="",

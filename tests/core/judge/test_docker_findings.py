@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, MachineRead, OperationsSeen, ProbeAnswered
+from core.events import Event, MachineRead, OperationsSeen
 from core.fleet import Fleet
 from core.fold.sandboxes import leftovers, task_part
 from core.model.finding import Finding
 from core.model.machine import (
     Container,
     Docker,
-    ProbeFound,
     SandboxHolder,
     ToolState,
     UnlistedEval,
@@ -27,6 +26,7 @@ from tests.support.fleets import (
     judged_after,
     link,
     named,
+    probe_answered,
     process_gone,
     process_key,
     process_seen,
@@ -38,15 +38,6 @@ from tests.support.fleets import (
 
 PROJECT = "inspect-gdm_intercod-iabc12{}"
 STEP_S = 10.0
-PROBE = ProbeFound(
-    python="3.11",
-    host="h100-1",
-    platform="Linux",
-    user="me",
-    pid=9,
-    read_only=False,
-    clock_offset=0.0,
-)
 
 
 def box(number: int, **more: Any) -> Container:
@@ -82,7 +73,7 @@ def watched(*events: Event) -> Fleet:
     return judged_after(
         named(),
         link(at=NOW - 100),
-        ProbeAnswered(at=NOW - 100, machine=H1, probe=PROBE),
+        probe_answered(at=NOW - 100),
         process_seen(started_at=NOW - 9_000),
         tasks_seen(task_row()),
         *events,
@@ -117,7 +108,7 @@ def test_an_engine_that_stops_under_a_task_is_a_finding_on_its_row(state: ToolSt
     up = watched(both(-1), read(0, box(1), box(2)))
     fleet = judged_after(read(1, state=state, error="Cannot connect"), fleet=up)
     [found] = docker_findings(fleet)
-    assert found.tone == "error"
+    assert found.severity == "alarm"
     assert found.task is not None
     assert "Cannot connect" in found.text
     assert docker_findings(judged_after(read(2, box(1), box(2)), fleet=fleet)) == []
@@ -197,7 +188,7 @@ def test_a_container_whose_holder_nobody_knows_is_never_offered() -> None:
     fleet = watched(both(-1), read(0, box(1), old), read(1, box(1), old))
     assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(old,))) == ()
     [found] = docker_findings(fleet)
-    assert found.tone == "warning"
+    assert found.severity == "suspect"
     assert found.text == (
         "evalroom can't tell which eval made 1 container, and does not offer to remove it:"
         " inspect-gdm_intercod-iabc122. An eval on another host, or one that died while nobody"
@@ -255,7 +246,7 @@ def test_sandboxes_on_another_engine_are_told_to_be_unseen() -> None:
     mine = UnseenEval(pid=100, start=process_key().start)
     fleet = watched(read(0, state=ToolState.ABSENT, unseen=(mine, UnseenEval(pid=7, start="x"))))
     [found] = docker_findings(fleet)
-    assert (found.process, found.tone) == (process_key(), "warning")
+    assert (found.process, found.severity) == (process_key(), "suspect")
     assert found.text.startswith("Process 100 runs samples in Docker, but evalroom finds no docker")
     other = judged_after(read(1, box(1), unseen=(mine,)), fleet=fleet)
     assert "but the engine that evalroom reads has none" in docker_findings(other)[0].text
@@ -298,5 +289,5 @@ def test_an_engine_that_evalroom_may_not_read_is_not_reported_as_stopped() -> No
     up = watched(both(-1), read(0, box(1), box(2)))
     failed = read(1, state=ToolState.FAILED, error="permission denied")
     [found] = docker_findings(judged_after(failed, fleet=up))
-    assert found.tone == "warning"
+    assert found.severity == "suspect"
     assert found.text.startswith("evalroom can't read Docker")

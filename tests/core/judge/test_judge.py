@@ -47,7 +47,7 @@ def test_a_first_connection_is_not_a_finding() -> None:
 def test_a_lost_link_opens_a_finding_that_closes_when_it_is_back() -> None:
     fleet = judged(link(LinkState.DOWN, at=NOW + 100, reason="no route to host"), fleet=UP)
     [lost] = fleet.findings
-    assert (lost.kind, lost.tone, lost.closed_at) == ("link", "error", None)
+    assert (lost.kind, lost.severity, lost.closed_at) == ("link", "alarm", None)
     assert "no route to host" in lost.text
     fleet = judged(link(LinkState.CONNECTING, at=NOW + 110), link(at=NOW + 145), fleet=fleet)
     [back] = fleet.findings
@@ -148,7 +148,7 @@ def test_a_process_that_ended_with_its_eval_shows_the_time() -> None:
 
 def test_a_headless_process_is_open_until_it_answers() -> None:
     fleet = judged(process_seen(state=ProcessState.HEADLESS, at=NOW + 5), fleet=RUNNING)
-    assert (fleet.findings[0].kind, fleet.findings[0].tone) == ("headless", "error")
+    assert (fleet.findings[0].kind, fleet.findings[0].severity) == ("headless", "alarm")
     fleet = judged(process_seen(at=NOW + 65), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 65
     assert "live again; it was headless for 1m 00s" in fleet.findings[0].text
@@ -182,7 +182,7 @@ def test_a_finished_task_shows_its_status_and_score() -> None:
         fleet=RUNNING,
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
-    assert (end.tone, end.task, end.closed_at) == ("warning", task_key(), NOW + 1)
+    assert (end.severity, end.task, end.closed_at) == ("suspect", task_key(), NOW + 1)
     assert "Success: accuracy .42 ±.05, 98 of 100 samples" in end.text
 
 
@@ -193,11 +193,11 @@ def test_a_success_is_as_good_as_its_samples() -> None:
         [found] = [each for each in fleet.findings if each.kind == "finished"]
         return found
 
-    assert [end(errored).tone for errored in (0, 9, 10, 100)] == [
-        "good",
-        "warning",
-        "error",
-        "error",
+    assert [end(errored).severity for errored in (0, 9, 10, 100)] == [
+        "notice",
+        "suspect",
+        "alarm",
+        "alarm",
     ]
     assert [end(errored).waits for errored in (0, 9, 10, 100)] == [False, False, True, True]
 
@@ -214,7 +214,7 @@ def test_a_process_that_ended_unread_while_its_link_was_down_names_its_folder() 
         process_gone(pid=7, at=NOW + 121, last_seen_at=NOW + 50), fleet=UP,
     )  # fmt: skip
     [went] = [each for each in fleet.findings if each.id.startswith("went:")]
-    assert went.tone == "warning"
+    assert went.severity == "suspect"
     assert went.text == (
         "Process 7 has ended within the last 1m 11s after at least 2s. evalroom read none of its"
         " tasks, so look at its output and its log: it ran in /home/op/evals"
@@ -278,17 +278,17 @@ def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong()
 def test_a_lost_task_says_why() -> None:
     fleet = judged(process_gone(), log_read("started"), fleet=RUNNING)
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
-    assert lost.tone == "error"
+    assert lost.severity == "alarm"
     assert "the status of its log is still started (10 of 100 samples" in lost.text
 
 
 def test_errors_of_a_task_are_one_finding_that_worsens_and_closes_with_the_task() -> None:
     fleet = judged(tasks_seen(task_row(errored=1)), fleet=RUNNING)
     [errors] = fleet.findings
-    assert (errors.tone, errors.count) == ("warning", 1)
+    assert (errors.severity, errors.count) == ("suspect", 1)
     fleet = judged(tasks_seen(task_row(errored=30)), fleet=fleet)
     [worse] = fleet.findings
-    assert (worse.id, worse.tone, worse.count) == (errors.id, "error", 30)
+    assert (worse.id, worse.severity, worse.count) == (errors.id, "alarm", 30)
     assert "30 of 100 samples errored (30%)" in worse.text
     fleet = judged(process_gone(), log_read("error"), fleet=fleet)
     [closed] = [each for each in fleet.findings if each.kind == "errors"]
@@ -341,7 +341,7 @@ def test_findings_are_bounded_and_the_oldest_closed_ones_go_first() -> None:
         finding = Finding(
             id=str(number),
             kind="link",
-            tone="warning",
+            severity="suspect",
             opened_at=number,
             closed_at=None if number == 0 else number,
             machine=H1,

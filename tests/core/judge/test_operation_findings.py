@@ -51,7 +51,7 @@ def commands(fleet: Fleet) -> list[Finding]:
 def test_a_command_that_runs_for_long_is_a_finding_about_its_sample() -> None:
     [found] = commands(watched(HANGS))
     assert found.text.startswith("docker exec (sleep 1000) of sample 1/1 has run for over 10m.")
-    assert (found.task, found.tone) == (task_key(), "warning")
+    assert (found.task, found.severity) == (task_key(), "suspect")
     assert found.sample is not None
     assert found.sample.sample_id == 1
 

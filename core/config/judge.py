@@ -1,0 +1,47 @@
+"""The `[judge]` table: the numbers by which findings are judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRule:
+    """One number of a kind of finding; the kind defines it, the config may change it.
+
+    Attributes:
+        kind: The kind of finding: its table is `[judge.KIND]`.
+        name: Its key in that table; with a dot, the second part is a key of an inner table
+            (`generate.suspect`).
+        default: Its value, unless the config says otherwise.
+        unit: What it counts: `seconds`, `percent`, `retries`.
+        high: The largest value that makes sense; the smallest is 0.
+        help: What it decides, one sentence.
+    """
+
+    kind: str
+    name: str
+    default: float
+    unit: str
+    help: str
+    high: float = 1e9
+
+    @property
+    def path(self) -> str:
+        """Its place below `[judge]`: `stall.generate.suspect`."""
+        return f"{self.kind}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeConfig:
+    """The `[judge]` table.
+
+    Attributes:
+        values: The numbers that the config changes, by path (`JudgeRule.path`).
+    """
+
+    values: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def number(self, rule: JudgeRule) -> float:
+        """Return the number that holds for a rule."""
+        return self.values.get(rule.path, rule.default)

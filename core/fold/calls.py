@@ -1,0 +1,47 @@
+"""The durations of finished calls of a task, as two readings after each other show them."""
+
+from collections.abc import Iterable, Mapping
+
+from core.model.sample import Activity, Sample, SampleId
+
+MAX_CALLS = 200
+"""Newest durations that are kept of each type of call."""
+
+_TYPES = frozenset({"model", "tool"})
+
+
+def with_finished_calls(
+    calls: Mapping[str, tuple[float, ...]],
+    before: Mapping[SampleId, Sample],
+    rows: Iterable[Sample],
+) -> Mapping[str, tuple[float, ...]]:
+    """Return the durations with those of the calls that have ended since `before`, seconds.
+
+    A call that began and ended between two readings is not known.
+    """
+    new: dict[str, list[float]] = {}
+    for row in rows:
+        known = before.get((row.sample_id, row.epoch))
+        if known is None or known is row or known.activity is None:
+            continue
+        ended = _ended(known.activity, row)
+        if ended is not None:
+            new.setdefault(known.activity.type, []).append(ended)
+    if not new:
+        return calls
+    return {
+        **calls,
+        **{name: (*calls.get(name, ()), *took)[-MAX_CALLS:] for name, took in new.items()},
+    }
+
+
+def _ended(call: Activity, row: Sample) -> float | None:
+    """Return how long a call took that the new row no longer shows, seconds; None: unknown."""
+    if call.type not in _TYPES or call.started_at is None:
+        return None
+    now = row.activity
+    if now is not None and (now.type, now.started_at) == (call.type, call.started_at):
+        return None
+    began = now.started_at if now is not None else None
+    ended = began or row.completed_at or row.last_activity_at
+    return ended - call.started_at if ended is not None and ended > call.started_at else None

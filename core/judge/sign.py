@@ -1,0 +1,116 @@
+"""Signs: what a kind of finding sees now. The judge turns lasting signs into findings."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from core.config.judge import JudgeConfig, JudgeRule
+from core.fleet import Fleet
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.finding import Proposal, Severity
+from core.model.machine import Machine
+from core.model.process import Process
+from core.model.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a kind of finding may look at.
+
+    Attributes:
+        fleet: All that is known.
+        rules: The numbers of the config.
+        at: Unix seconds at the desk.
+        open: The keys of the signs of this kind and subject whose findings are open: a sign that
+            may flap lasts until a lower bound than the one that opened it.
+    """
+
+    fleet: Fleet
+    rules: JudgeConfig
+    at: float
+    open: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """What a kind of finding sees at one subject now.
+
+    Attributes:
+        key: Distinguishes the signs of one kind at one subject; empty where there is only one.
+        severity: How bad it is; None: not bad yet. Such a sign opens nothing, but counts as a
+            reading: what is seen twice before it is bad opens as soon as it is bad.
+        reading: The time of the reading that shows it, on any one clock.
+        text: What happens, with its numbers, then what to do; two sentences at most.
+        since: When it began, Unix seconds at the desk; None: unknown.
+        cause, proposals, closes_when: As in `core.model.finding.Finding`.
+        machine, process, task, sample, model, run: What it is about.
+        count: The number of things that it counts.
+    """
+
+    key: str = ""
+    severity: Severity | None
+    reading: float
+    text: str
+    since: float | None = None
+    cause: str = ""
+    proposals: tuple[Proposal, ...] = ()
+    closes_when: str = ""
+    machine: MachineName | None
+    process: ProcessKey | None = None
+    task: TaskKey | None = None
+    sample: SampleKey | None = None
+    model: str = ""
+    run: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What one look at a subject shows.
+
+    Attributes:
+        reading: The time of the reading that was judged, on the clock of its signs. Signs that
+            are not among `found` count as missed only in a reading later than their last.
+        found: The signs that it shows.
+        is_final: Whether its subject has ended: what is not found is over at once.
+    """
+
+    reading: float
+    found: tuple[Sign, ...] = ()
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of finding: its rule and its words. Each stands in a file of `core.judge.kinds`.
+
+    A rule returns None where it can't tell (the link is down, nothing was read): then nothing
+    opens, worsens or closes.
+
+    Attributes:
+        name: One word; the kind of its findings.
+        help: What it finds, one sentence.
+        numbers: The numbers of the config that it uses.
+        readings: In how many readings a sign must be seen before it opens a finding.
+        misses: How many readings, one after the other, must lack it before its finding closes.
+        of_task, of_process, of_machine, of_fleet: Return what is seen at such a subject; None: the
+            kind has nothing to say of it.
+    """
+
+    name: str
+    help: str
+    numbers: tuple[JudgeRule, ...] = ()
+    readings: int = 2
+    misses: int = 2
+    of_task: Callable[[Scene, Task], Signs | None] | None = None
+    of_process: Callable[[Scene, Process], Signs | None] | None = None
+    of_machine: Callable[[Scene, Machine], Signs | None] | None = None
+    of_fleet: Callable[[Scene], Signs | None] | None = None
+
+
+OVER = Signs(reading=0.0, is_final=True)
+"""What is seen of a subject that has ended: nothing, for certain."""
+
+
+def signs(reading: float, found: Iterable[Sign] = ()) -> Signs:
+    """Return the signs of a reading."""
+    return Signs(reading=reading, found=tuple(found))

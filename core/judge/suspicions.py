@@ -1,0 +1,291 @@
+"""Turns signs into findings: what lasts over several readings opens one, what is gone closes it.
+
+Pure. A finding opens after corroboration (`Kind.readings`), worsens, and closes after readings
+without its sign (`Kind.misses`). It never eases while it is open, so that nothing flaps.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Literal
+
+from core.config.judge import JudgeConfig
+from core.events import (
+    DeadEvalFound,
+    Event,
+    LinkChanged,
+    LogRead,
+    LogUnreadable,
+    MachineRead,
+    OperationsSeen,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    ReadsUnchanged,
+    SamplesSeen,
+    TasksSeen,
+    TimePassed,
+)
+from core.fleet import Fleet
+from core.fold.immutable import thawed, with_fields, with_items, without
+from core.ids import ProcessKey, TaskKey
+from core.judge.finding_list import closed, with_findings, with_id
+from core.judge.kinds import all_kinds
+from core.judge.sign import Kind, Scene, Sign, Signs
+from core.model.finding import SEVERITIES, Finding
+from core.model.suspicion import Subject, Suspicion
+
+FLEET_INTERVAL_S = 5.0
+"""The fleet as a whole is judged at most this often, seconds."""
+
+Scope = Literal["task", "process", "machine", "fleet"]
+_Place = tuple[str, str, Subject]
+
+
+def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
+    """Return the fleet with the findings that the signs at the event's subjects open and close."""
+    changed: dict[str, Finding] = {}
+    suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
+    for scope, subject in _subjects(fleet, event):
+        for kind in _kinds_on(scope):
+            place = (kind.name, scope, subject)
+            known = fleet.suspicions.get(place, _NOTHING)
+            is_open = frozenset(key for key, each in known.items() if each.finding)
+            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open)
+            seen = _seen(kind, scene, scope, subject)
+            if seen is None or not (seen.found or known):
+                continue
+            judged = _Judged(fleet, kind, scope, event.at)
+            now = judged.take(known, seen)
+            if now != known:
+                suspicions[place] = now
+            changed.update({each.id: each for each in judged.findings})
+    if suspicions:
+        fleet = _with_suspicions(fleet, suspicions)
+    if isinstance(event, TimePassed):
+        fleet = _pruned(fleet)
+    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
+        fleet = with_fields(fleet, judged_at=event.at)
+    return with_findings(fleet, changed.values())
+
+
+def with_restored_suspicions(fleet: Fleet) -> Fleet:
+    """Return the fleet, with the open findings of an earlier room tied to their signs again."""
+    suspicions: dict[_Place, dict[str, Suspicion]] = {}
+    for finding in fleet.findings:
+        if finding.closed_at is not None or not finding.sign:
+            continue
+        scope, _, key = finding.sign.partition(":")
+        for known in ("task", "process", "machine", "fleet"):
+            if scope == known:
+                place = (finding.kind, known, _subject_of(finding, known))
+                suspicions.setdefault(place, {})[key] = Suspicion(
+                    last_reading=0.0, finding=finding.id
+                )
+    return _with_suspicions(fleet, suspicions) if suspicions else fleet
+
+
+_NOTHING: Mapping[str, Suspicion] = {}
+
+
+class _Judged:
+    """Judges the signs of one kind at one subject.
+
+    Attributes:
+        findings: Those that opened, changed or closed.
+    """
+
+    def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
+        self._fleet = fleet
+        self._kind = kind
+        self._scope = scope
+        self._at = at
+        self.findings: list[Finding] = []
+
+    def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
+        """Return the suspicions after a reading."""
+        now: dict[str, Suspicion] = {}
+        for sign in seen.found:
+            now[sign.key] = self._found(known.get(sign.key), sign)
+        for key, before in known.items():
+            if key not in now and (left := self._missed(before, seen)) is not None:
+                now[key] = left
+        return now
+
+    def _found(self, before: Suspicion | None, sign: Sign) -> Suspicion:
+        if before is None:
+            now = Suspicion(last_reading=sign.reading)
+        elif sign.reading > before.last_reading:
+            readings = before.readings + 1
+            now = replace(before, last_reading=sign.reading, readings=readings, misses=0)
+        else:
+            now = before
+        finding = self._open(now)
+        if finding is None and (sign.severity is None or now.readings < self._kind.readings):
+            return replace(now, finding="") if now.finding else now
+        changed = self._opened(sign) if finding is None else self._renewed(finding, sign)
+        if changed is not finding:
+            self.findings.append(changed)
+        return now if now.finding == changed.id else replace(now, finding=changed.id)
+
+    def _missed(self, before: Suspicion, seen: Signs) -> Suspicion | None:
+        """Return the suspicion after a reading without its sign; None: it is over."""
+        if seen.reading <= before.last_reading and not seen.is_final:
+            return before
+        finding = self._open(before)
+        if finding is None:
+            return None
+        misses = before.misses + 1
+        if misses < self._kind.misses and not seen.is_final:
+            return replace(before, misses=misses, last_reading=seen.reading)
+        self.findings.append(closed(finding, self._at))
+        return None
+
+    def _open(self, suspicion: Suspicion) -> Finding | None:
+        finding = with_id(self._fleet, suspicion.finding) if suspicion.finding else None
+        return finding if finding is not None and finding.is_open else None
+
+    def _opened(self, sign: Sign) -> Finding:
+        about = sign.task or sign.process or sign.machine or ""
+        return _with_words(
+            Finding(
+                id=f"{self._kind.name}:{about}:{sign.key}:{self._at:.3f}",
+                kind=self._kind.name,
+                severity=sign.severity or "notice",
+                opened_at=self._at,
+                text=sign.text,
+                sign=f"{self._scope}:{sign.key}",
+                machine=sign.machine,
+                process=sign.process,
+                task=sign.task,
+                model=sign.model,
+                run=sign.run,
+                began_at=sign.since,
+            ),
+            sign,
+        )
+
+    def _renewed(self, finding: Finding, sign: Sign) -> Finding:
+        """Return the open finding with what its sign says now; the same one if it says no more."""
+        severity = finding.severity
+        if sign.severity is not None:
+            severity = max(severity, sign.severity, key=SEVERITIES.index)
+        now = _with_words(replace(finding, severity=severity), sign)
+        if now == finding:
+            return finding
+        is_worse = severity != finding.severity
+        acknowledged_at = None if is_worse else finding.acknowledged_at
+        return replace(now, changed_at=self._at, acknowledged_at=acknowledged_at)
+
+
+def _with_words(finding: Finding, sign: Sign) -> Finding:
+    return replace(
+        finding,
+        text=sign.text,
+        cause=sign.cause,
+        proposals=sign.proposals,
+        closes_when=sign.closes_when,
+        count=sign.count,
+        sample=sign.sample,
+    )
+
+
+@cache
+def _kinds_on(scope: Scope) -> tuple[Kind, ...]:
+    return tuple(each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+
+
+def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | None:
+    fleet = scene.fleet
+    if scope == "fleet":
+        return kind.of_fleet(scene) if kind.of_fleet is not None else None
+    if isinstance(subject, TaskKey):
+        task = fleet.tasks.get(subject)
+        return kind.of_task(scene, task) if task is not None and kind.of_task is not None else None
+    if isinstance(subject, ProcessKey):
+        process = fleet.processes.get(subject)
+        if process is None or kind.of_process is None:
+            return None
+        return kind.of_process(scene, process)
+    machine = fleet.machines.get(subject) if subject is not None else None
+    if machine is None or kind.of_machine is None:
+        return None
+    return kind.of_machine(scene, machine)
+
+
+def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
+    """Yield what may show other signs after an event than before."""
+    match event:
+        case SamplesSeen() | LogRead() | LogUnreadable():
+            yield "task", event.task
+        case ReadsUnchanged():
+            yield from _of_unchanged(fleet, event)
+        case (
+            TasksSeen()
+            | ProcessSeen()
+            | ProcessGone()
+            | ReadFailed()
+            | OperationsSeen()
+            | DeadEvalFound()
+        ):
+            yield "process", event.process
+            for task in _tasks_of(fleet, event.process):
+                yield "task", task
+        case MachineRead() | LinkChanged():
+            yield "machine", event.machine
+        case TimePassed():
+            for name in fleet.machines:
+                yield "machine", name
+        case _:
+            pass
+    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
+        yield "fleet", None
+
+
+def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
+    tasks = dict.fromkeys(key for key, _ in event.samples)
+    for process, _ in event.tasks:
+        yield "process", process
+        tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
+    for task in tasks:
+        yield "task", task
+
+
+def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
+    process = fleet.processes.get(key)
+    return process.tasks if process is not None else ()
+
+
+def _subject_of(finding: Finding, scope: Scope) -> Subject:
+    match scope:
+        case "task":
+            return finding.task
+        case "process":
+            return finding.process
+        case "machine":
+            return finding.machine
+        case "fleet":
+            return None
+
+
+def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspicion]]) -> Fleet:
+    kept = {place: each for place, each in changed.items() if each}
+    suspicions = with_items(fleet.suspicions, kept)
+    empty = [place for place in changed if place not in kept and place in suspicions]
+    return with_fields(fleet, suspicions=without(suspicions, empty) if empty else suspicions)
+
+
+def _pruned(fleet: Fleet) -> Fleet:
+    """Return the fleet without the suspicions of tasks and processes that left it."""
+    lost = [place for place in thawed(fleet.suspicions) if not _is_known(fleet, place[2])]
+    if not lost:
+        return fleet
+    return with_fields(fleet, suspicions=without(fleet.suspicions, lost))
+
+
+def _is_known(fleet: Fleet, subject: Subject) -> bool:
+    if isinstance(subject, TaskKey):
+        return subject in fleet.tasks
+    if isinstance(subject, ProcessKey):
+        return subject in fleet.processes
+    return subject is None or subject in fleet.machines

@@ -1,0 +1,100 @@
+"""From signs to findings: corroboration, worsening, closing, and what outlives a restart."""
+
+from dataclasses import replace
+
+from core.desk.past import Past, with_past
+from core.desk.step import advance
+from core.events import Event, TimePassed
+from core.fleet import Fleet
+from core.fold.fold import fold
+from core.judge.finding_list import with_findings
+from core.judge.kinds import all_kinds, all_rules
+from core.model.finding import Finding
+from core.model.sample import Activity
+from tests.support.fleets import (
+    NOW,
+    judged_after,
+    link,
+    named,
+    process_gone,
+    process_seen,
+    sample,
+    samples_seen,
+    task_row,
+    tasks_seen,
+)
+
+BEGIN: tuple[Event, ...] = (named(), link(), process_seen(), tasks_seen(task_row(model="acme/m")))
+HANGS = sample(1, activity=Activity(type="tool", started_at=NOW, detail="bash"))
+
+
+def stalled(*seconds: float) -> Fleet:
+    return judged_after(*BEGIN, *(samples_seen(HANGS, at=NOW + each) for each in seconds))
+
+
+def only(fleet: Fleet) -> Finding:
+    [found] = [each for each in fleet.findings if each.kind == "stall"]
+    return found
+
+
+def test_each_kind_is_found_by_its_file_and_has_rules_of_its_own() -> None:
+    assert "stall" in {each.name for each in all_kinds()}
+    paths = [rule.path for rule in all_rules()]
+    assert len(set(paths)) == len(paths)
+    for kind in all_kinds():
+        assert kind.help.endswith(".")
+        assert all(rule.kind == kind.name for rule in kind.numbers)
+
+
+def test_the_same_reading_counts_once() -> None:
+    fleet = judged_after(*BEGIN)
+    for _ in range(3):
+        fleet = advance(fleet, samples_seen(HANGS, at=NOW + 500))
+    assert fleet.findings == ()
+    assert only(advance(fleet, samples_seen(HANGS, at=NOW + 501))).is_open
+
+
+def test_a_finding_that_worsens_loses_its_acknowledgement() -> None:
+    fleet = stalled(100, 125)
+    seen = replace(only(fleet), acknowledged_at=NOW + 126)
+    fleet = with_findings(fleet, [seen])
+    still = only(advance(fleet, samples_seen(HANGS, at=NOW + 130)))
+    assert still.acknowledged_at == NOW + 126
+    worse = only(advance(fleet, samples_seen(HANGS, at=NOW + 700)))
+    assert (worse.severity, worse.acknowledged_at) == ("alarm", None)
+
+
+def test_what_says_the_same_is_not_written_again() -> None:
+    fleet = stalled(100, 125)
+    again = advance(fleet, samples_seen(HANGS, at=NOW + 130))
+    assert only(again) is only(fleet)
+
+
+def test_an_open_finding_goes_on_after_a_restart() -> None:
+    found = only(stalled(100, 125))
+    fresh = judged_after(*BEGIN[:2])
+    fleet = with_past(fresh, Past(events=BEGIN[2:], findings=(found,), since=0.0))
+    assert only(fleet).is_open
+    on = only(advance(fleet, samples_seen(HANGS, at=NOW + 700)))
+    assert (on.id, on.severity) == (found.id, "alarm")
+    over = advance(fleet, samples_seen(sample(1, status="completed"), at=NOW + 700))
+    assert only(over).closed_at == NOW + 700
+
+
+def test_the_judge_forgets_what_left_the_fleet() -> None:
+    fleet = stalled(100, 125)
+    assert fleet.suspicions
+    fleet = advance(fleet, process_gone(at=NOW + 130))
+    gone = advance(fleet, TimePassed(at=NOW + 100_000, keep_gone=1.0))
+    assert gone.tasks == {}
+    assert gone.suspicions == {}
+    assert not only(gone).is_open
+
+
+def test_judging_never_changes_what_is_known() -> None:
+    fleet = stalled(100)
+    event = samples_seen(HANGS, at=NOW + 125)
+    judged, folded = advance(fleet, event), fold(fleet, event)
+    assert (judged.machines, judged.processes, judged.tasks) == (
+        folded.machines, folded.processes, folded.tasks,
+    )  # fmt: skip
