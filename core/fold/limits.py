@@ -9,12 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 
-from core.events import TasksSeen
+from core.events import OperationsSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.limits import (
+    MAX_OPERATIONS,
     MAX_PROCESS_TASKS,
     MAX_PROCESSES,
     MAX_SAMPLES,
@@ -22,6 +23,7 @@ from core.model.limits import (
     LeftOut,
     units,
 )
+from core.model.operation import Operation
 from core.model.process import Process
 from core.model.task import Task, TaskRow
 
@@ -67,6 +69,17 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
             break
         kept.append(row)
     return forget(fleet, leaving), tuple(kept)
+
+
+def operations_with_room(fleet: Fleet, event: OperationsSeen) -> tuple[Operation, ...]:
+    """Return those operations of `event` that there is room for: the ones that began first."""
+    own = _processes_of(fleet, event.process.machine)
+    room = MAX_OPERATIONS - sum(
+        len(each.operations or ()) for each in own if each.key != event.process
+    )
+    if len(event.operations) <= room:
+        return event.operations
+    return tuple(sorted(event.operations, key=lambda each: each.since)[: max(0, room)])
 
 
 def room_for_tasks(fleet: Fleet, machine: MachineName) -> int:

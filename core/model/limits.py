@@ -10,6 +10,10 @@ MAX_PROCESS_TASKS = 2_000
 """Tasks of a process: one eval can't take the place of all others on its machine."""
 MAX_SAMPLES = 50_000
 """Sample rows of a machine, and of one answer."""
+MAX_PROCESS_OPERATIONS = 1_000
+"""Operations of a process (what its trace says that it does)."""
+MAX_OPERATIONS = 10_000
+"""Operations of a machine; those that began first are kept."""
 ROW_UNIT_BYTES = 1_024
 """A row that is larger than this counts as several."""
 MAX_COUNTED = 100_000
