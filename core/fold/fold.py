@@ -156,7 +156,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
 def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
     if is_watched_inside(fleet, event.process.machine, event.container):
         return fleet
-    with_room = with_room_for_process(fleet, event.process)
+    with_room = with_room_for_process(fleet, event.process, event.units)
     if with_room is None:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)

@@ -33,15 +33,22 @@ _MIN_SAMPLES = 20
 """So many samples of a task are kept in any case."""
 
 
-def with_room_for_process(fleet: Fleet, key: ProcessKey) -> Fleet | None:
-    """Return the fleet with room for a process; None: there is none."""
-    if key in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
+def with_room_for_process(fleet: Fleet, key: ProcessKey, size: int = 1) -> Fleet | None:
+    """Return the fleet with room for a process that counts as `size`; None: there is none."""
+    known = fleet.processes.get(key)
+    if known is not None and size <= known.units:
         return fleet
-    own = _processes_of(fleet, key.machine)
-    if len(own) < MAX_PROCESSES:
+    own = [each for each in _processes_of(fleet, key.machine) if each.key != key]
+    excess = sum(each.units for each in own) + size - MAX_PROCESSES
+    if excess <= 0:
         return fleet
-    gone = _gone_first(own)[:_FORGOTTEN_AT_ONCE]
-    return forget(fleet, set(gone)) if gone else None
+    leaving = set[ProcessKey]()
+    for gone in _gone_first(own):
+        if excess <= 0 and len(leaving) >= _FORGOTTEN_AT_ONCE:
+            break
+        leaving.add(gone)
+        excess -= fleet.processes[gone].units
+    return forget(fleet, leaving) if excess <= 0 else None
 
 
 def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[TaskRow, ...]]:

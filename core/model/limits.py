@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 MAX_PROCESSES = 2_000
-"""Processes of a machine, those that are gone included."""
+"""Processes of a machine, those that are gone included; one of a long command counts as several."""
 MAX_TASKS = 10_000
 """Tasks of a machine, those of gone processes included."""
 MAX_PROCESS_TASKS = 2_000
