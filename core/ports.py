@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.events import Event, LinkChanged
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -12,6 +13,7 @@ from core.model.finding import Finding
 from core.model.job import Job
 from core.model.question import Question
 from core.model.task import ProgressPoint
+from core.model.timeouts import REQUEST_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +157,16 @@ class EventStore(Protocol):
         """
         ...
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        ...
+
+    async def mutes_after(self, number: int) -> "MutesRead":
+        """Return the mutes that other instances stored after the one with this number.
 
         Raises:
             StorageError: They can't be read.
@@ -170,6 +180,19 @@ class EventStore(Protocol):
             StorageError: They can't be read.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class MutesRead:
+    """Mutes that the store holds.
+
+    Attributes:
+        mutes: Oldest first.
+        last: The number of the newest mute in the store; 0: it holds none.
+    """
+
+    mutes: tuple[FindingsMuted, ...] = ()
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +264,9 @@ class Room(Protocol):
         """Poll this task more often than the others; None: no task."""
         ...
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """GET `path` of a process's control channel.
 
         Raises:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import MachinesCommand
@@ -61,7 +62,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
     3 when no machine could be reached.
     """
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     await _until_logs_are_read(desk, min(timeout, _LOGS_S))
     fleet, now = desk.fleet, desk.now()
@@ -74,7 +75,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
 async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
     """Print each machine's facts and problems after one poll; return the exit status."""
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:

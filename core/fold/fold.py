@@ -12,7 +12,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -35,6 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
@@ -46,6 +46,8 @@ from core.fold.limits import (
     with_samples,
 )
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
+from core.fold.motion import with_same_waits
+from core.fold.mutes import change_mutes
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     dismiss,
@@ -138,6 +140,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():
             return fleet
+        case FindingsMuted():
+            return change_mutes(fleet, event)
         case SurfaceRead():
             process = fleet.processes.get(event.process)
             return _with_process(
@@ -201,7 +205,12 @@ def _refresh_ages(fleet: Fleet, event: ReadsUnchanged) -> Fleet:
     for key, as_of in event.samples:
         task = changed.get(key) or fleet.tasks.get(key)
         if task is not None and task.samples_as_of is not None:
-            changed[key] = with_fields(task, samples_as_of=as_of, samples_heard_at=event.at)
+            changed[key] = with_fields(
+                task,
+                samples_as_of=as_of,
+                samples_heard_at=event.at,
+                waits=with_same_waits(task.waits, as_of),
+            )
     return with_fields(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.act.target_expansion import live_processes, with_model
 from core.act.target_labels import target_label
-from core.errors import UsageWrong
+from core.errors import TargetUnknown, UsageWrong
 from core.fleet import Fleet
 from core.format import plural
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
@@ -45,10 +45,10 @@ def _step(kind: StepKind, title: str) -> GuideStep:
     return GuideStep(kind=kind, title=title)
 
 
-def park_guide(
+def interrupt_guide(
     fleet: Fleet, key: ProcessKey, built: ResumeCommand, now: float, instance: Instance
 ) -> Guide:
-    """Return the guide that parks a process safely, with its command to resume the run."""
+    """Return the guide that interrupts a process safely, with its command to resume the run."""
     process = fleet.processes[key]
     tasks = [fleet.tasks[each] for each in process.tasks]
     running = [task for task in tasks if not task.row.is_completed]
@@ -70,7 +70,11 @@ def park_guide(
     )
     names = ", ".join(dict.fromkeys(task.row.task for task in running))
     guide = _new(
-        GuideKind.PARK, f"{key.machine}:{key.pid} {names}".strip(), [key], steps, (now, instance)
+        GuideKind.INTERRUPT,
+        f"{key.machine}:{key.pid} {names}".strip(),
+        [key],
+        steps,
+        (now, instance),
     )
     logs = tuple(task.row.log_location for task in running)
     return _with_command(guide, built, logs)
@@ -102,12 +106,12 @@ def incident_guide(
         is_now: Whether samples in flight are held too.
 
     Raises:
-        UsageWrong: None of these processes uses the model.
+        TargetUnknown: None of these processes uses the model.
     """
     found = with_model(fleet, model, among)
     if not found:
         which = "live" if among is None else "selected"
-        raise UsageWrong(
+        raise TargetUnknown(
             f"no {which} process uses {shown(model)}", "list the exact names: evalroom status"
         )
     how = "pause the model now" if is_now else "pause the model"

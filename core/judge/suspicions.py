@@ -170,7 +170,6 @@ class _Judged:
                 machine=sign.machine,
                 process=sign.process,
                 task=sign.task,
-                sample=sign.sample,
                 model=sign.model,
                 run=sign.run,
                 began_at=sign.since,
@@ -186,9 +185,7 @@ class _Judged:
         now = _with_words(replace(finding, severity=severity), sign)
         if now == finding:
             return finding
-        is_worse = severity != finding.severity
-        acknowledged_at = None if is_worse else finding.acknowledged_at
-        return replace(now, changed_at=self._at, acknowledged_at=acknowledged_at)
+        return replace(now, changed_at=self._at)
 
 
 def _with_words(finding: Finding, sign: Sign) -> Finding:
@@ -199,6 +196,7 @@ def _with_words(finding: Finding, sign: Sign) -> Finding:
         proposals=sign.proposals,
         closes_when=sign.closes_when,
         count=sign.count,
+        sample=sign.sample,
     )
 
 

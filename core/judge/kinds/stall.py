@@ -12,9 +12,9 @@ from typing import Literal
 from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.fold.operations import operations_by_task
-from core.format import duration_in_words
 from core.ids import SampleKey, TaskKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
+from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
@@ -73,11 +73,13 @@ class Stillness:
         doing: What it does.
         name: Its name in words: `bash`, `docker exec`, `generating`. Untrusted.
         lasted: Seconds, at the time of the reading.
+        is_call: Whether it is a tool call, which can be cancelled by itself.
     """
 
     doing: Doing
     name: str
     lasted: float
+    is_call: bool = False
 
 
 def stillnesses(scene: Scene, task: Task) -> Iterator[tuple[SampleId, Stillness]]:
@@ -131,7 +133,9 @@ def _stillness(
         and (activity is None or activity.type == "tool")
     ):
         name = f"{operation.what} {operation.words}".strip()
-        return Stillness(doing="sandbox", name=name, lasted=max(0.0, clock - operation.since))
+        lasted = max(0.0, clock - operation.since)
+        is_call = activity is not None
+        return Stillness(doing="sandbox", name=name, lasted=lasted, is_call=is_call)
     if activity is None:
         if sample.last_activity_at is None:
             return None
@@ -146,7 +150,7 @@ def _stillness(
         doing = "thinking" if _thinks(process, task) else "generate"
         return Stillness(doing=doing, name="generating", lasted=lasted)
     doing = "sandbox" if (sample.sample_id, sample.epoch) in task.sandboxed else "tool"
-    return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted)
+    return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted, is_call=True)
 
 
 def _thinks(process: Process, task: Task) -> bool:
@@ -226,7 +230,7 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
         reading=task.samples_as_of or 0.0,
         text=_text(still, suspect, alarm),
         since=began,
-        proposals=_proposals(still),
+        proposals=proposals_for(still),
         closes_when="it does something else, or ends",
         machine=task.key.machine,
         process=task.key.process,
@@ -237,32 +241,27 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
 
 
 def _text(still: Stillness, suspect: float, alarm: float) -> str:
-    step = alarm if still.lasted >= alarm else suspect
-    while step * 2 <= still.lasted:
-        step *= 2
+    step = last_step(still.lasted, alarm if still.lasted >= alarm else suspect)
     name = shown(still.name, _MAX_NAME_CHARACTERS)
     what = f"{name} has run" if still.doing in {"tool", "sandbox"} else _WAITS[still.name]
-    bounds = f"suspect from {_short(suspect)}, alarm from {_short(alarm)}"
-    return sentences(f"{what} for over {_short(step)} ({bounds})", _ADVICE[still.doing])
+    bounds = f"suspect from {short_time(suspect)}, alarm from {short_time(alarm)}"
+    return sentences(f"{what} for over {short_time(step)} ({bounds})", _advice(still))
 
 
 _WAITS = {"generating": "One generation has lasted", "its last event": "Nothing has happened"}
-_ADVICE: Mapping[Doing, str] = {
-    "generate": "See whether its model answers other samples, or end the sample",
-    "thinking": "See whether its model answers other samples, or end the sample",
-    "tool": "Cancel the tool call, so that the sample goes on",
-    "sandbox": "Cancel the tool call, so that the sample goes on",
-}
 
 
-def _short(seconds: float) -> str:
-    return duration_in_words(seconds).removesuffix(" 00s")
+def _advice(still: Stillness) -> str:
+    if still.is_call:
+        return "Cancel the tool call, so that the sample goes on"
+    if still.doing in {"generate", "thinking"}:
+        return "See whether its model answers other samples, or end the sample"
+    return "End what it waits for, or end the sample"
 
 
-def _proposals(still: Stillness) -> tuple[Proposal, ...]:
-    if still.doing in {"tool", "sandbox"} and still.name != "its last event":
-        return (_CANCEL_CALL, _END_AND_SCORE)
-    return (_END_AND_SCORE, _CANCEL)
+def proposals_for(still: Stillness) -> tuple[Proposal, ...]:
+    """Return the actions that end such a stillness, the mildest first."""
+    return (_CANCEL_CALL, _END_AND_SCORE) if still.is_call else (_END_AND_SCORE, _CANCEL)
 
 
 KIND = Kind(
