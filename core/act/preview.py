@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, assert_never, cast
 
-from core.act.argv_knobs import launched_with
 from core.act.preconditions import knob_key, knob_value
 from core.act.snapshot import TargetSnapshot
+from core.ctl.argv_knobs import launched_with
 from core.ctl.config_envelopes import config_view
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.format import duration, plural

@@ -1,7 +1,9 @@
 """A machine: the status of its link, and the facts that the probe read from the host."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Literal
 
 from core.ids import MachineName
@@ -81,10 +83,22 @@ class LinkStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuProcess:
-    """A pid that holds memory on a GPU; `memory` in bytes, None: unknown."""
+    """A process that holds memory on a GPU.
+
+    Attributes:
+        pid: Its process id.
+        memory: Bytes; None: unknown.
+        started_by: The pid of the eval that started it, if it is not the eval itself; None: no
+            eval that the probe lists, or not known.
+        name: The first words of its command line, if it belongs to no eval; empty: not known.
+        user: The account that it runs as, in that case.
+    """
 
     pid: int
     memory: int | None = None
+    started_by: int | None = None
+    name: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +251,28 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiskPoint:
+    """The free bytes of a disk at one time, Unix seconds on the host's own clock."""
+
+    at: float
+    free: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineTrail:
+    """What is remembered of a machine's readings, bounded.
+
+    Attributes:
+        disks: Recent points of each disk by its path, oldest first.
+        idle_since: Since when each GPU that is idle now has been so, Unix seconds on the host's
+            own clock, by its id or its number.
+    """
+
+    disks: Mapping[str, tuple[DiskPoint, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    idle_since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """Main memory, bytes."""
 
@@ -336,6 +372,7 @@ class Machine:
         facts_at: When `facts` came, Unix seconds at the desk.
         left_out: How much of what it sent is not kept, because it is too much.
         sample_units: How many rows its samples count as (`core.model.limits.units`), at most.
+        trail: What is remembered of its readings.
     """
 
     name: MachineName
@@ -350,6 +387,7 @@ class Machine:
     facts_at: float | None = None
     left_out: LeftOut = LeftOut()
     sample_units: int = 0
+    trail: MachineTrail = MachineTrail()
 
     @property
     def is_reached(self) -> bool:

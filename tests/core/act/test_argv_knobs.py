@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.act.argv_knobs import launched_with
+from core.ctl.argv_knobs import launched_with
 
 
 @pytest.mark.parametrize(
