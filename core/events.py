@@ -11,7 +11,7 @@ from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.operation import Operation
 from core.model.order import Order, OrderState
-from core.model.process import ContainerPlace, ProcessState, Unsignalled
+from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
@@ -84,10 +84,7 @@ class ClockMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
-    """A process was seen for the first time, or its state or one of its fields changed.
-
-    The fields are those of `core.model.process.Process`.
-    """
+    """A process was first seen, or changed. Fields as in `core.model.process.Process`."""
 
     at: float
     process: ProcessKey
@@ -107,6 +104,7 @@ class ProcessSeen:
     container: ContainerPlace | None = None
     is_cut_off: bool = False
     is_stopped: bool = False
+    slow_polls: tuple[SlowPoll, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,12 @@ MAX_PART = 1024 * 1024
 """Longest body of one frame, bytes; a longer answer comes in parts."""
 MAX_ANSWER = 32 * 1024 * 1024
 """Longest answer, bytes, all its parts together."""
+MAX_PARTS = MAX_ANSWER // MAX_PART + 1
+"""Most parts of one answer."""
 MAX_STREAMS = 64
 """Most answers that come in parts at a time; at most 32 are outstanding."""
+HEAD_WEIGHT = 40
+"""Most bytes of memory that one byte of a head takes once it is decoded: it may be all brackets."""
 _DIGITS = 40
 """Longest whole number in a head; a longer one is not a count and does not fit a float."""
 _TOO_MANY = re.compile(rb"\d{%d}" % (_DIGITS + 1))
@@ -38,11 +42,18 @@ class Frame:
         kind: What it is, one of the kinds of docs/frames.md.
         head: The other fields of the head.
         body: The answer untouched; parts are already joined.
+        head_size: Bytes of the head as it came; 0: the frame did not come over a link.
     """
 
     kind: str
     head: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: bytes = b""
+    head_size: int = field(default=0, compare=False)
+
+    @property
+    def weight(self) -> int:
+        """About how much memory it takes at most, bytes."""
+        return len(self.body) + HEAD_WEIGHT * self.head_size
 
 
 def encode(frame: Frame) -> bytes:
@@ -68,8 +79,10 @@ class Splitter:
     def __init__(self) -> None:
         self._held = bytearray()
         self._head: dict[str, Any] | None = None
-        self._wanted = 0
+        self._head_size = self._wanted = 0
         self._parts: dict[object, list[bytes]] = {}
+        self._parts_size = 0
+        """Bytes of `_parts`."""
 
     @property
     def is_between_frames(self) -> bool:
@@ -91,6 +104,7 @@ class Splitter:
                         raise BrokenFrame("a head line without an end")
                     return
                 self._head, self._wanted = _read_head(bytes(self._held[:end]))
+                self._head_size = end
                 del self._held[: end + 1]
             if len(self._held) < self._wanted:
                 return
@@ -109,18 +123,21 @@ class Splitter:
             head.pop("stream", None),
         )
         if part is None:
-            return Frame(kind, head, body)
+            return Frame(kind, head, body, self._head_size)
         held = self._parts.setdefault(stream, [])
         if len(held) != part:
             raise BrokenFrame("an answer with a part missing")
         held.append(body)
+        self._parts_size += len(body)
         if len(self._parts) > MAX_STREAMS:
             raise BrokenFrame("more answers in parts than were asked for")
-        if sum(len(each) for held in self._parts.values() for each in held) > 2 * MAX_ANSWER:
+        if len(held) > MAX_PARTS or self._parts_size > 2 * MAX_ANSWER:
             raise BrokenFrame("an answer in parts over the limit")
         if part + 1 < parts:
             return None
-        return Frame(kind, head, b"".join(self._parts.pop(stream)))
+        whole = b"".join(self._parts.pop(stream))
+        self._parts_size -= len(whole)
+        return Frame(kind, head, whole, self._head_size)
 
 
 def _parsed(line: bytes) -> object:

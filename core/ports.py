@@ -12,6 +12,7 @@ from core.model.finding import Finding
 from core.model.job import Job
 from core.model.question import Question
 from core.model.task import ProgressPoint
+from core.model.timeouts import REQUEST_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +242,9 @@ class Room(Protocol):
         """Poll this task more often than the others; None: no task."""
         ...
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """GET `path` of a process's control channel.
 
         Raises:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.commands.silence import silence_named
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
@@ -50,8 +51,8 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
     """Run `evalroom undo`; return the exit status."""
 
     async def work() -> int:
-        async with _acting(options) as (desk, acting):
-            await desk.first_poll(command.timeout)
+        async with _acting(options, needs_history=True) as (desk, acting):
+            await first_poll(desk, command.timeout)
             await acting.take_up()
             await asyncio.sleep(0)
             return await finish(desk, acting, await acting.undo(), command)
@@ -60,10 +61,18 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
 
 
 @asynccontextmanager
-async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, ActionService], None]:
-    """Run a desk and its action service during the block."""
+async def _acting(
+    options: GlobalOptions, *, needs_history: bool = False
+) -> AsyncGenerator[tuple[Desk, ActionService], None]:
+    """Run a desk and its action service during the block.
+
+    Raises:
+        StorageError: The history can't be opened, and `needs_history` is set.
+    """
     config = config_of(options)
     async with history_of(config, paths()) as history:
+        if needs_history:
+            history.require()
         with desk_of(config, options.record, event_store=history.brief_store) as desk:
             acting = acting_of(desk, history)
             async with running(desk, acting):
@@ -81,7 +90,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
         NotConfirmed: Nobody agreed.
     """
     action = command.action
-    polled = await desk.first_poll(command.timeout)
+    polled = await first_poll(desk, command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
     with silence_named(desk.fleet, polled=polled):

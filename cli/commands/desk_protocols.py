@@ -7,6 +7,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.model.job import Worker
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.ports import Reply
 
 
@@ -26,7 +27,13 @@ class DeskReader(Protocol):
         """Wait until every machine has answered or failed, at most `timeout` seconds."""
         ...
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    def awaited(self) -> tuple[str, ...]:
+        """Return the machines and processes that `first_poll` still waits for."""
+        ...
+
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """GET `path` of a process's control channel."""
         ...
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cli.commands.desk_protocols import DeskWorker
+from cli.commands.first_poll import first_poll
 from cli.commands.machines_check import machine_named
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
@@ -33,7 +34,7 @@ def doctor(command: DoctorCommand, options: GlobalOptions) -> int:
         machines = named or config.machines
         near = config.of_machines([each.name for each in machines])
         async with desk_running(near, options) as desk:
-            await desk.first_poll(command.timeout)
+            await first_poll(desk, command.timeout)
             return await check_all(desk, machines, as_json=command.as_json)
 
     return run_loop(work())

@@ -14,7 +14,7 @@ from cli.wiring.config import config_of
 from cli.wiring.history import history_of
 from core import format as fmt
 from core.desk.past import Past
-from core.errors import StorageError, TargetUnclear, UsageWrong
+from core.errors import TargetUnclear, UsageWrong
 from core.events import Event, TasksSeen
 from core.ids import TaskKey
 from core.judge.finding_list import acknowledged
@@ -68,9 +68,9 @@ def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
 
 async def _store(findings: Sequence[Finding], options: GlobalOptions) -> int:
     async with history_of(config_of(options), paths()) as history:
-        if history.event_store is None:
-            raise StorageError(history.warning or "the history can't be opened")
-        await history.event_store.keep_findings(findings)
+        history.require()
+        if history.event_store is not None:
+            await history.event_store.keep_findings(findings)
     return 0
 
 

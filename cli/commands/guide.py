@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.commands.silence import silence_named
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
@@ -46,6 +47,8 @@ def guide(command: GuideCommand, options: GlobalOptions) -> int:
     async def work() -> int:
         config = config_of(options)
         async with history_of(config, paths()) as history:
+            if command.what == "resume":
+                history.require()
             with desk_of(config, options.record, event_store=history.brief_store) as desk:
                 acting = acting_of(desk, history)
                 guiding = guiding_of(desk, acting, history, dry_run=command.dry_run)
@@ -78,7 +81,7 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
     Raises:
         UsageWrong: The targets are wrong.
     """
-    polled = await desk.first_poll(command.timeout)
+    polled = await first_poll(desk, command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if command.as_json:

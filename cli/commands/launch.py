@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.confirm import confirm
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
@@ -95,7 +96,7 @@ async def launch_now(
         SpecWrong: The spec can't be launched with this config.
         NotConfirmed: A check failed, or the operator did not confirm.
     """
-    await desk.first_poll(command.timeout)
+    await first_poll(desk, command.timeout)
     checked = await launches.check(spec)
     if not command.as_json:
         print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])

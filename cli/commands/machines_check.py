@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from cli.commands.desk_protocols import DeskWorker
+from cli.commands.first_poll import first_poll
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import CheckCommand
@@ -43,7 +44,7 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
         plans = plans_on(machine, command.spec, config) if command.spec is not None else ()
         names = await Secrets(paths().secrets).names() if plans else ()
         async with desk_running(config.of_machines([machine.name]), options) as desk:
-            await desk.first_poll(command.timeout)
+            await first_poll(desk, command.timeout)
             if not plans:
                 python = machine_python(machine, sys.executable)
                 return await check_any(desk, machine, python=python, as_json=command.as_json)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cli.commands.desk_protocols import DeskWorker
+from cli.commands.first_poll import first_poll
 from cli.commands.machines_check import machine_named, plans_on
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
@@ -98,7 +99,7 @@ async def fetch(
         if command.as_json:
             print_json({**_answer(machine, wanted), "dry_run": command.dry_run})
         return 0
-    await desk.first_poll(command.timeout)
+    await first_poll(desk, command.timeout)
     there = desk.fleet.machines[machine]
     if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"

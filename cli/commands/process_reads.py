@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.commands.silence import silence_named
 from cli.render.fleet_json import Json
 from core.ctl import routes
@@ -57,7 +58,7 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
         NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The target matches no task, or several.
     """
-    polled = await desk.first_poll(timeout)
+    polled = await first_poll(desk, timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
     with silence_named(desk.fleet, polled=polled):

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.event_loop import run_loop
 from cli.output import writing_output
 from cli.parser.command import GlobalOptions
@@ -66,9 +67,15 @@ def output(command: OutputCommand, options: GlobalOptions) -> int:
 async def launches_running(
     config: Config, options: GlobalOptions
 ) -> AsyncGenerator[tuple[Desk, DeskLaunchService], None]:
-    """Run a desk during the block; yield it with its launch service."""
-    async with history_of(config, paths()) as history, desk_running(config, options) as desk:
-        yield desk, launches_of(desk, config, history)
+    """Run a desk during the block; yield it with its launch service.
+
+    Raises:
+        StorageError: The history of runs can't be opened.
+    """
+    async with history_of(config, paths()) as history:
+        history.require()
+        async with desk_running(config, options) as desk:
+            yield desk, launches_of(desk, config, history)
 
 
 async def print_runs(
@@ -157,7 +164,7 @@ def _print(piece: OutputChunk) -> None:
 
 
 async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     await launches.poll_once()
 
 

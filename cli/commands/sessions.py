@@ -1,6 +1,7 @@
 """`evalroom sessions`: the tmux sessions of runs; `end NAME` ends one."""
 
 from cli.commands.desk_protocols import DeskWorker
+from cli.commands.first_poll import first_poll
 from cli.confirm import confirm
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
@@ -73,7 +74,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
 
 
 async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
     return await list_sessions(desk, up)
 

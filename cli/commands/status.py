@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.first_poll import first_poll
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import MachinesCommand
@@ -20,6 +21,7 @@ from core.model.machine import InspectFound, Machine, ToolState
 from core.model.task import Task, TaskState
 from core.text import shown
 from core.views.header.totals import header_totals
+from core.views.slow_polls import slow_poll_words, slow_polls
 from core.views.tables.machines import machines_table
 from core.views.tables.processes import processes_table
 from core.views.tables.tasks import tasks_table
@@ -28,6 +30,7 @@ _FACTS_BRIEF_S = 0.5
 _FACTS_LONG_S = 12.0
 _LOGS_S = 15.0
 _POLL_EVERY_S = 0.02
+_MAX_STALE_REASONS = 20
 
 NOBODY_REACHED = 3
 """The exit status when no machine could be reached."""
@@ -59,7 +62,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
     3 when no machine could be reached.
     """
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     await _until_logs_are_read(desk, min(timeout, _LOGS_S))
     fleet, now = desk.fleet, desk.now()
@@ -72,7 +75,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
 async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
     """Print each machine's facts and problems after one poll; return the exit status."""
-    await desk.first_poll(timeout)
+    await first_poll(desk, timeout)
     await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
@@ -144,8 +147,22 @@ def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
             why = f"it sends more than evalroom keeps; left out: {machine.left_out.words}"
             lines.append(f"  {shown(machine.name)}: {why}")
     if fleet.processes:
-        lines += ["", *table_lines(processes_table(fleet, now), room)]
+        lines += ["", *table_lines(processes_table(fleet, now), room), *_stale_reasons(fleet)]
     return [*lines, "", *table_lines(tasks_table(fleet, now), room)]
+
+
+def _stale_reasons(fleet: Fleet) -> list[str]:
+    """Return why rows of processes stand still: reads that failed, and polls that wait long."""
+    lines: list[str] = []
+    for process in fleet.processes.values():
+        where = f"  {shown(process.key.machine)} {process.key.pid}"
+        if process.trouble and not process.is_gone:
+            lines.append(f"{where}: {shown(process.trouble, 400)}")
+        for what, poll in slow_polls(fleet, process):
+            lines.append(f"{where}: {shown(what)} {slow_poll_words(poll)}")
+    left_out = len(lines) - _MAX_STALE_REASONS
+    more = [f"  and {left_out} more reasons; --json has all of them"] if left_out > 0 else []
+    return [*lines[:_MAX_STALE_REASONS], *more]
 
 
 def machine_lines(machine: Machine) -> list[str]:

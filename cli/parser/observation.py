@@ -78,6 +78,19 @@ class SampleCommand(ParsedCommand):
     timeout: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriageCommand(ParsedCommand):
+    """`evalroom triage [TARGET]`.
+
+    Attributes:
+        target: A machine, process, task or sample; None: everything.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.triage:triage"
+    target: str | None
+    timeout: float
+
+
 def add_status(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `status`."""
     add_json(parser)
@@ -92,6 +105,19 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
         "--for", dest="seconds", type=seconds, metavar="SECONDS", help="end after this long"
     )
     parser.set_defaults(make=partial(command_of, WatchCommand))
+
+
+def add_triage(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `triage`."""
+    add_json(parser)
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="machine:, machine:PID, a task, or TASK#ID/EPOCH; without it, everything",
+    )
+    add_timeout(parser)
+    parser.set_defaults(make=partial(command_of, TriageCommand))
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:

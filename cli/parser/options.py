@@ -2,7 +2,9 @@
 
 import argparse
 
-TIMEOUT_S = 15.0
+from core.model.timeouts import REQUEST_TIMEOUT_S
+
+TIMEOUT_S = REQUEST_TIMEOUT_S
 """How long a command waits for machines by default, seconds."""
 
 _LONGEST_S = 1e9

@@ -76,6 +76,7 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
         "can_signal": process.can_signal,
         "signal_reason": process.signal_refusal,
         "container": plain_json(process.container),
+        "slow_polls": [plain_json(each) for each in process.slow_polls],
         "age_seconds": max(0.0, now - heard_at),
         "tasks": [
             {"task_id": each.row.task_id, "task": each.row.task, "status": each.row.status}

@@ -52,6 +52,15 @@ class History:
     warning: str = ""
     is_busy: bool = False
 
+    def require(self) -> None:
+        """Fail where a command is about what the history holds.
+
+        Raises:
+            StorageError: The history could not be opened.
+        """
+        if self.event_store is None:
+            raise StorageError(self.warning or "the history can't be opened")
+
     @property
     def brief_store(self) -> BriefStore | None:
         """The store of events for a command that watches for a moment only."""

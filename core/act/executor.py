@@ -19,8 +19,9 @@ from core.errors import RequestFailed, StorageError
 from core.ids import ProcessKey, address_of, process_of
 from core.model.action import Verb
 from core.model.order import Order, OrderState, Outcome
+from core.model.timeouts import REQUEST_TIMEOUT_S
 
-ORDER_TIMEOUT_S = 15.0
+ORDER_TIMEOUT_S = REQUEST_TIMEOUT_S
 """Seconds that an order may take."""
 SLOW_ORDER_TIMEOUT_S = 120.0
 """Seconds that a config change, a flush or a recovery may take: they write logs."""

@@ -52,10 +52,9 @@ from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import Order
 from core.model.process import Process, ProcessState
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.ports import Reply
 
-DRY_RUN_TIMEOUT_S = 15.0
-"""Seconds that one dry run may take."""
 LOG_STATUS_TIMEOUT_S = 60.0
 """Seconds that reading the status of one log may take."""
 
@@ -279,7 +278,7 @@ class Planner:
     async def _dry_run(self, process: ProcessKey, request: Request) -> Reply:
         """Send a dry run. Without its answer nothing has changed, and nothing will be sent."""
         try:
-            return await self._desk.send(process, request, deadline=DRY_RUN_TIMEOUT_S)
+            return await self._desk.send(process, request, deadline=REQUEST_TIMEOUT_S)
         except TooBusy:
             raise
         except RequestFailed as error:

@@ -9,6 +9,7 @@ from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import LogHeader
 from core.model.order import Instance, Order, Outcome
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.ports import Reply
 
 
@@ -28,7 +29,9 @@ class ActionDesk(Protocol):
         """Return seconds of a clock that is never set: for durations."""
         ...
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """GET a path of a process's control channel.
 
         Raises:

@@ -124,6 +124,15 @@ def places_of(
     return tuple(found)
 
 
+def place_named(word: str, fleet: Fleet) -> ActionPlace:
+    """Return the one place that a word names, of any kind; only listed samples have names here.
+
+    Raises:
+        TargetUnclear: It fits nothing, or several things.
+    """
+    return _place(word, fleet, _ALL, NO_LISTINGS)
+
+
 def _on(machine: str | None, word: str, fleet: Fleet) -> str:
     """Return a word as a target on `machine`; None: as it is.
 

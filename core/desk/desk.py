@@ -12,7 +12,7 @@ from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.intake import Intake
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
-from core.desk.readiness import all_polled, changes_polls, has_finishing_task
+from core.desk.readiness import awaited, awaited_words, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
 from core.desk.step import USUAL_RULES, advance
@@ -264,11 +264,15 @@ class Desk(MachineRequests):
         """
         try:
             async with asyncio.timeout(timeout):
-                while not all_polled(self.fleet, self._listed, self._read):
+                while any(True for _ in awaited(self.fleet, self._listed, self._read)):
                     await self._cycle_ended.wait()
         except TimeoutError:
             return False
         return True
+
+    def awaited(self) -> tuple[str, ...]:
+        """Return the machines and processes that the first poll waits for, in words."""
+        return tuple(map(awaited_words, awaited(self.fleet, self._listed, self._read)))
 
     def _receive(self, machine: MachineName, received: Received) -> None:
         self._intake.receive(machine, received, self._clock.now())

@@ -25,7 +25,7 @@ BURST_S = 2.0
 MAX_WAITING_FRAMES = 2_000
 """Frames of a machine that wait; with more, its link is not read."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""The size of those frames, bytes; the last of them may be larger."""
+"""The memory of those frames, bytes; the last of them may be larger."""
 LARGE_FRAME_BYTES = 256 * 1024
 """A frame that is larger is decoded beside the loop, in a thread that all machines share."""
 LARGE_FRAME_OBJECTS = 2_000
@@ -46,7 +46,7 @@ class _Lane:
     connection: MachineConnection
     frames: deque[tuple[Received, float]] = field(default_factory=deque[tuple[Received, float]])
     size: int = 0
-    """Bytes of `frames`."""
+    """The memory of `frames`, bytes."""
     events: deque[Event] = field(default_factory=deque[Event])
     decoding: asyncio.Task[None] | None = None
     is_held: bool = False
@@ -112,7 +112,7 @@ class Intake:
         """Take what a machine sent at `at`; returns at once."""
         lane = self._lanes[machine]
         lane.frames.append((received, at))
-        lane.size += _size(received)
+        lane.size += _weight(received)
         lane.hold()
         self._queue(lane)
 
@@ -184,7 +184,7 @@ class Intake:
             self._apply(lane.machine, lane.events.popleft())
             return
         received, at = lane.frames.popleft()
-        lane.size -= _size(received)
+        lane.size -= _weight(received)
         lane.hold()
         if _is_large(received):
             lane.decoding = asyncio.get_running_loop().create_task(
@@ -225,12 +225,12 @@ class Intake:
             self._woken.set()
 
 
-def _size(received: Received) -> int:
-    return len(received.body) if isinstance(received, Frame) else 0
+def _weight(received: Received) -> int:
+    return received.weight if isinstance(received, Frame) else 0
 
 
 def _is_large(received: Received) -> bool:
-    size = _size(received)
-    if size <= _COUNTED_FROM_BYTES or not isinstance(received, Frame):
+    if not isinstance(received, Frame) or len(received.body) <= _COUNTED_FROM_BYTES:
         return False
+    size = len(received.body)
     return size > LARGE_FRAME_BYTES or received.body.count(b"{") > LARGE_FRAME_OBJECTS

@@ -1,5 +1,6 @@
 """Whether the first poll of every machine is done, and whether an event changes what to poll."""
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from core.events import (
@@ -19,6 +20,7 @@ from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
+from core.text import shown
 
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
 _ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
@@ -60,23 +62,30 @@ def has_finishing_task(fleet: Fleet, key: ProcessKey) -> bool:
     )
 
 
-def all_polled(
+def awaited(
     fleet: Fleet, listed: AbstractSet[MachineName], read: AbstractSet[ProcessKey]
-) -> bool:
-    """Return whether every machine was polled once, or can't be.
+) -> Iterator[MachineName | ProcessKey]:
+    """Yield the machines and processes that were not polled yet, and can be.
 
     Args:
         fleet: All that is known.
         listed: Machines whose processes were listed.
         read: Processes whose tasks were read, or could not be.
     """
-    if any(not _is_settled(machine, listed) for machine in fleet.machines.values()):
-        return False
-    return all(
-        key in read
-        for key, process in fleet.processes.items()
-        if _answers(process) and not _has_failed(fleet.machines.get(key.machine))
-    )
+    for machine in fleet.machines.values():
+        if not _is_settled(machine, listed):
+            yield machine.name
+    for key, process in fleet.processes.items():
+        failed = _has_failed(fleet.machines.get(key.machine))
+        if key not in read and _answers(process) and not failed:
+            yield key
+
+
+def awaited_words(awaited_one: MachineName | ProcessKey) -> str:
+    """Return the name of a machine or a process."""
+    if isinstance(awaited_one, ProcessKey):
+        return f"process {awaited_one.pid} on {shown(awaited_one.machine)}"
+    return str(shown(awaited_one))
 
 
 def _answers(process: Process) -> bool:

@@ -14,6 +14,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.named_file import open_to_read
 from core.ports import Clock, Reply, Show, SignIn
 
@@ -144,7 +145,9 @@ class ReplayDesk:
     def focus(self, task: TaskKey | None) -> None:
         """Do nothing: a recording can't be polled."""
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """Fail: only a live room can read.
 
         Raises:

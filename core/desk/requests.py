@@ -14,6 +14,7 @@ from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.job import Job
 from core.model.log_summary import LogHeader, LogSummary, UnreadLog
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.ports import MachineConnection, Reply, SignIn
 from core.watch.log_reads import (
     has_location,
@@ -50,7 +51,9 @@ class MachineRequests:
         """Take an event in."""
         raise NotImplementedError(event)
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """GET `path` of a process's control channel.
 
         A path about samples of an eval that has ended is answered from its log, in the same form.

@@ -50,6 +50,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         container=event.container,
         is_cut_off=event.is_cut_off,
         is_stopped=event.is_stopped,
+        slow_polls=event.slow_polls,
     )
 
 

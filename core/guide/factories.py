@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.act.target_expansion import live_processes, with_model
 from core.act.target_labels import target_label
-from core.errors import UsageWrong
+from core.errors import TargetUnknown, UsageWrong
 from core.fleet import Fleet
 from core.format import plural
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
@@ -102,12 +102,12 @@ def incident_guide(
         is_now: Whether samples in flight are held too.
 
     Raises:
-        UsageWrong: None of these processes uses the model.
+        TargetUnknown: None of these processes uses the model.
     """
     found = with_model(fleet, model, among)
     if not found:
         which = "live" if among is None else "selected"
-        raise UsageWrong(
+        raise TargetUnknown(
             f"no {which} process uses {shown(model)}", "list the exact names: evalroom status"
         )
     how = "pause the model now" if is_now else "pause the model"

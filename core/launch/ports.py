@@ -12,6 +12,7 @@ from core.launch.spec.spec import Spec
 from core.model.job import Worker
 from core.model.log_summary import ErrorGroup
 from core.model.run import Run
+from core.model.timeouts import REQUEST_TIMEOUT_S
 from core.ports import Reply
 
 OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
@@ -60,7 +61,9 @@ class LaunchDesk(Worker, Protocol):
         """Return the time at the desk, Unix seconds."""
         ...
 
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+    async def read(
+        self, process: ProcessKey, path: str, *, deadline: float = REQUEST_TIMEOUT_S
+    ) -> Reply:
         """Send a GET to a process and return its reply.
 
         Args:

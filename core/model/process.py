@@ -56,6 +56,21 @@ class ContainerPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlowPoll:
+    """A poll of a process that waits long, because its answers cost the eval much.
+
+    Attributes:
+        wait: From an answer to the next poll, seconds.
+        answer: How long the last answer took, seconds.
+        task_id: The task whose samples are polled; None: it is the list of tasks.
+    """
+
+    wait: float
+    answer: float
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
     """One process, as far as it is known.
 
@@ -88,6 +103,7 @@ class Process:
         container: The container that it is in; None: it is not in a container.
         is_cut_off: Whether its control server runs, but the file of its socket was removed.
         is_stopped: Whether it does not answer because a signal stopped it (SIGSTOP, `^z`).
+        slow_polls: Its polls that wait long, because of their cost.
         operations: What its samples and it have done for some seconds, by its trace file; None:
             not known.
         task_units: How many rows its tasks count as (`core.model.limits.units`).
@@ -121,6 +137,7 @@ class Process:
     container: ContainerPlace | None = None
     is_cut_off: bool = False
     is_stopped: bool = False
+    slow_polls: tuple[SlowPoll, ...] = ()
     operations: tuple[Operation, ...] | None = None
     task_units: int = 0
     tasks_left_out: int = 0

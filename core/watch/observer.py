@@ -6,10 +6,9 @@ forgets both when a new probe starts.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import cast
 
 from core.config.model import WatchConfig
-from core.ctl.decode import JsonObject, as_number, count, items, number, text
+from core.ctl.decode import JsonObject, count, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
@@ -46,6 +45,7 @@ from core.watch.machine_facts import read_facts, read_hello
 from core.watch.operations import operations
 from core.watch.polls import Poll, polls_for
 from core.watch.process_list import ProcessReport, process_key, process_reports
+from core.watch.unchanged_reads import PollKey, unchanged_reads
 
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
@@ -58,9 +58,6 @@ _CHANNEL_ERRORS = frozenset({"refused", "no socket", "reset"})
 """Errors of the whole control server: the state of the process shows them."""
 _NO_SCORE = "http 404"
 """The answer of a task that has no score yet, and of an Inspect without the route."""
-
-PollKey = tuple[ProcessKey, str]
-"""A process and the name of one of its polls."""
 
 
 class Observer:
@@ -359,30 +356,23 @@ class Observer:
             )
 
     def _unchanged(self, head: JsonObject, at: float) -> Iterator[Event]:
-        tasks: list[tuple[ProcessKey, float]] = []
-        samples: list[tuple[TaskKey, float]] = []
-        for row in items(head, "polls"):
-            if not isinstance(row, list):
-                continue
-            fields = cast("list[object]", row)
-            if len(fields) < _UNCHANGED_FIELDS:
-                continue
-            pid, start, name, unchanged_at = fields[:_UNCHANGED_FIELDS]
-            clock = as_number(unchanged_at)
-            if not isinstance(pid, int) or clock is None:
-                continue
-            process = ProcessKey(self._machine, pid, str(start))
-            poll = self._polls.get((process, str(name)))
+        tasks: dict[ProcessKey, float] = {}
+        samples: dict[TaskKey, float] = {}
+        for key, clock in unchanged_reads(self._machine, head):
+            poll = self._polls.get(key)
             if poll is None:
                 continue
-            self._failed.pop((process, str(name)), None)
+            self._failed.pop(key, None)
             if poll.kind == "tasks":
-                tasks.append((process, clock))
+                tasks[poll.process] = clock
             elif poll.kind in {"samples", "running"} and poll.task is not None:
-                samples.append((poll.task, clock))
+                samples[poll.task] = clock
         if tasks or samples:
             yield ReadsUnchanged(
-                at=at, machine=self._machine, tasks=tuple(tasks), samples=tuple(samples)
+                at=at,
+                machine=self._machine,
+                tasks=tuple(tasks.items()),
+                samples=tuple(samples.items()),
             )
 
     def _key(self, head: JsonObject) -> PollKey | None:
@@ -390,7 +380,6 @@ class Observer:
         return None if process is None or name is None else (process, name)
 
 
-_UNCHANGED_FIELDS = 4
 _STATUSES = frozenset(SampleStatus)
 
 

@@ -42,6 +42,8 @@ ONCE_S = 86_400.0
 MAX_NAME_LENGTH = 500
 """Maximum characters of a task or eval id, because it is part of a frame's head."""
 
+TASKS_POLL = "tasks"
+"""The name of the poll of a process's task list."""
 PollKind = Literal["tasks", "samples", "running", "errors", "score"]
 DELTA_API_VERSION = 5
 """API version from which a delta has the counts of the whole task (Inspect 0.3.250)."""
@@ -109,11 +111,17 @@ def polls_for(
                 is_paused = task.row.quiesced and not focused
                 pause = max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples
                 polled.append(_PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas))
-        yield Poll(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
+        yield Poll(kind="tasks", process=key, name=TASKS_POLL, path=routes.TASKS, every=every)
     if len(polled) > MAX_POLLED_TASKS:
         polled.sort(key=lambda each: (not each.focused, each.ended))
     for each in polled[:MAX_POLLED_TASKS]:
         yield from _of_task(each, reloads.get(each.task.key, 0))
+
+
+def sampled_task(name: str) -> str | None:
+    """Return the id of the task whose samples the poll of that name reads; None: another poll."""
+    kind, _, place = name.partition("/")
+    return place.partition("/")[0] or None if kind in {"s", "r"} else None
 
 
 @dataclass(frozen=True, slots=True)

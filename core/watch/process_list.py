@@ -10,6 +10,7 @@ from core.ctl.decode import (
     flag,
     inner,
     number,
+    objects,
     parse_object,
     text,
     texts,
@@ -18,7 +19,8 @@ from core.errors import AnswerMalformed
 from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
 from core.model.limits import MAX_PROCESSES
-from core.model.process import ContainerPlace, ProcessState, Unsignalled
+from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
+from core.watch.polls import TASKS_POLL, sampled_task
 
 BUSY_AFTER_S = 2.0
 """Seconds without an answer after which a process is busy."""
@@ -31,6 +33,7 @@ An eval that ends removes its socket a moment before the process ends.
 """
 
 _MAX_DEAD_LOGS = 50
+_MAX_SLOW_POLLS = 10
 MAX_PATH_LENGTH = 4_096
 """Characters of a path or an id; a longer one counts as unknown."""
 MAX_WORDS = 1_000
@@ -167,6 +170,7 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         container=_container(row),
         is_cut_off=text(row, "channel") == "removed",
         is_stopped=flag(row, "is_stopped") is True,
+        slow_polls=_slow_polls(row),
     )
     return ProcessReport(
         event=event,
@@ -174,6 +178,17 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         alive=flag(row, "alive") is not False,
         left=_dead(event.process, row, at=at),
     )
+
+
+def _slow_polls(row: JsonObject) -> tuple[SlowPoll, ...]:
+    """Return the slow polls of tasks and samples, which are those that rows are made of."""
+    found: list[SlowPoll] = []
+    for each in objects(row, "slow_polls")[:_MAX_SLOW_POLLS]:
+        wait, took, name = number(each, "wait"), number(each, "took"), _short(each, "name")
+        task_id = sampled_task(name or "")
+        if wait is not None and took is not None and (name == TASKS_POLL or task_id):
+            found.append(SlowPoll(wait=max(0.0, wait), answer=max(0.0, took), task_id=task_id))
+    return tuple(found)
 
 
 def _short(row: JsonObject, name: str) -> str | None:

@@ -7,6 +7,7 @@ import pytest
 from cli.commands.status import machine_lines, status_lines
 from cli.render.plain import aligned, plain, print_json, print_lines, table_lines
 from core.model.machine import InspectFound, ToolState
+from core.model.process import SlowPoll
 from core.text import shown
 from core.views.cells import Bar, Column, Row, Span, Table
 from core.views.tables.machines import machines_table
@@ -65,6 +66,15 @@ def test_hostile_names_reach_the_output_harmless(capsys: pytest.CaptureFixture[s
     assert not [char for char in out if char != "\n" and not char.isprintable()]
     assert "[red]name[/]" in out
     assert len(table_lines(machines_table(fleet, NOW), None)) == 2
+
+
+def test_status_says_why_rows_stand_still() -> None:
+    slow = tuple(SlowPoll(wait=60.0, answer=3.0, task_id=f"t{n}") for n in range(25))
+    fleet = fleet_after(named(), link(), process_seen(slow_polls=slow))
+    lines = status_lines(fleet, NOW, None)
+    why = "samples of t0 are polled every 1m 00s, because the last answer took 3.0s"
+    assert f"  h100-1 100: {why}" in lines
+    assert "  and 5 more reasons; --json has all of them" in lines
 
 
 def test_json_is_ascii_alone(capsys: pytest.CaptureFixture[str]) -> None:

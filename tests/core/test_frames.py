@@ -1,6 +1,7 @@
 """A head that a broken or hostile probe may send is a named error, and nothing else."""
 
 import json
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BrokenFrame
-from core.frames import MAX_STREAMS, Splitter
+from core.frames import MAX_HEAD, MAX_PARTS, MAX_STREAMS, Splitter
 
 HEADS = {
     "nested": b'"x":' + b"[" * 20_000 + b"]" * 20_000,
@@ -40,6 +41,33 @@ def test_more_answers_in_parts_than_were_asked_for_end_it_too() -> None:
     assert list(splitter.feed(b"".join(lines[:-1]))) == []
     with pytest.raises(BrokenFrame, match="in parts"):
         list(splitter.feed(lines[-1]))
+
+
+def test_an_answer_of_empty_parts_without_end_ends_it_too() -> None:
+    splitter = Splitter()
+    head = {"v": 1, "kind": "reply", "body": 0, "parts": 10**9, "stream": 1}
+    lines = [json.dumps({**head, "part": n}).encode() + b"\n" for n in range(MAX_PARTS + 1)]
+    assert list(splitter.feed(b"".join(lines[:-1]))) == []
+    with pytest.raises(BrokenFrame, match="over the limit"):
+        list(splitter.feed(lines[-1]))
+
+
+ITEMS = ("[]", "{}", '{"":0}', '{"":{"":{"":{"":0}}}}', "1e1", "777", '"ab"', '[["a"],{"b":[]}]')
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_weight_of_a_frame_is_at_least_the_memory_of_its_head(item: str) -> None:
+    many = ",".join([item] * ((MAX_HEAD - 100) // (len(item) + 1)))
+    line = f'{{"v":1,"kind":"beat","polls":[{many}],"body":0}}\n'.encode()
+    splitter = Splitter()
+    tracemalloc.start()
+    try:
+        [frame] = splitter.feed(line)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(frame.head["polls"]) > 1_000
+    assert held <= frame.weight + 1024
 
 
 @pytest.mark.parametrize("numbers", [(1,), (0, 0), (0, 2)])

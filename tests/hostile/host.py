@@ -5,7 +5,9 @@ as on any machine, and then carries out one attack of `ATTACKS` for as long as t
 can send any frame of any size at any speed, answer any poll and request, and write to standard
 error. It runs as an ordinary child process of the test; it reaches nothing else.
 
-    [sys.executable, "tests/hostile/host.py", ATTACK]      the command of the link
+    [sys.executable, "tests/hostile/host.py", ATTACK, FILE]    the command of the link
+
+With FILE it is silent but for beats until that file exists.
 """
 
 import json
@@ -27,9 +29,10 @@ SECONDS_EACH = 1.5
 PID, START = 4242, "boot:1"
 
 
-def machine_of(attack: str, name: str = "evil") -> str:
-    """Return the TOML of a machine that is such a host."""
-    command = json.dumps([sys.executable, str(Path(__file__).resolve()), attack])
+def machine_of(attack: str, name: str = "evil", *, starts_at: Path | None = None) -> str:
+    """Return the TOML of a machine that is such a host; it attacks once a file exists."""
+    words = [sys.executable, str(Path(__file__).resolve()), attack]
+    command = json.dumps(words if starts_at is None else [*words, str(starts_at)])
     return f'[[machines]]\nname = "{name}"\nlink = "command"\ncommand = {command}\n'
 
 
@@ -437,8 +440,12 @@ def main() -> None:
     """Carry an attack out until the link is closed."""
     _take_program()
     hello()
+    desk = Desk()
     try:
-        ATTACKS[sys.argv[1]](Desk())
+        while len(sys.argv) > 2 and not Path(sys.argv[2]).exists():
+            beat()
+            desk.hear(0.2)
+        ATTACKS[sys.argv[1]](desk)
     except OSError:
         os._exit(0)
 

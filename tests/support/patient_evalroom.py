@@ -5,7 +5,7 @@ import sys
 from cli.main import main
 from cli.parser import options
 
-options.TIMEOUT_S = 40.0
+options.TIMEOUT_S = 120.0
 
 if __name__ == "__main__":
     sys.exit(main())

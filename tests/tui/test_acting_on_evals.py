@@ -19,12 +19,15 @@ from core.ids import SampleKey
 from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.clocks import DIALOG_CLOCK
+from tests.support.eval_turns import turn_at
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 from tui.app import RoomApp
 
 SIZE = (160, 46)
+_NOBODY = {"pid": 1, "start": "none", "path": "/tasks"}
+"""The head of a read that the probe answers by itself, at once."""
 
 
 class Running:
@@ -245,11 +248,17 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
 
 
 def _stop_at_the_order(connection: MachineConnection, one: Eval) -> None:
+    """Stop the eval before the order, with no request in flight: the order is the next to leave."""
     request = connection.request
 
     async def stopping(frame: Frame, *, deadline: float) -> Reply:
-        if frame.kind == "send" and "dry_run" not in frame.head["path"]:
+        if frame.kind != "send" or "dry_run" in frame.head["path"]:
+            return await request(frame, deadline=deadline)
+        with turn_at(one.pid):
             os.kill(one.pid, signal.SIGSTOP)
-        return await request(frame, deadline=deadline)
+            order = asyncio.create_task(request(frame, deadline=deadline))
+            later = await request(Frame("get", _NOBODY), deadline=WAIT_S)
+            assert later.error == "not sent: no such process"  # so the order is in the probe
+        return await order
 
     connection.request = stopping  # type: ignore[method-assign]

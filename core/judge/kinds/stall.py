@@ -74,11 +74,13 @@ class Stillness:
         doing: What it does.
         name: Its name in words: `bash`, `docker exec`, `generating`. Untrusted.
         lasted: Seconds, at the time of the reading.
+        is_call: Whether it is a tool call, which can be cancelled by itself.
     """
 
     doing: Doing
     name: str
     lasted: float
+    is_call: bool = False
 
 
 def stillnesses(fleet: Fleet, task: Task) -> Iterator[tuple[SampleId, Stillness]]:
@@ -132,7 +134,9 @@ def _stillness(
         and (activity is None or activity.type == "tool")
     ):
         name = f"{operation.what} {operation.words}".strip()
-        return Stillness(doing="sandbox", name=name, lasted=max(0.0, clock - operation.since))
+        lasted = max(0.0, clock - operation.since)
+        is_call = activity is not None
+        return Stillness(doing="sandbox", name=name, lasted=lasted, is_call=is_call)
     if activity is None:
         if sample.last_activity_at is None:
             return None
@@ -147,7 +151,7 @@ def _stillness(
         doing = "thinking" if _thinks(process, task) else "generate"
         return Stillness(doing=doing, name="generating", lasted=lasted)
     doing = "sandbox" if (sample.sample_id, sample.epoch) in task.sandboxed else "tool"
-    return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted)
+    return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted, is_call=True)
 
 
 def _thinks(process: Process, task: Task) -> bool:
@@ -205,7 +209,7 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
         reading=task.samples_as_of or 0.0,
         text=_text(still, suspect, alarm),
         since=began,
-        proposals=_proposals(still),
+        proposals=proposals_for(still),
         closes_when="it does something else, or ends",
         machine=task.key.machine,
         process=task.key.process,
@@ -216,32 +220,33 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
 
 
 def _text(still: Stillness, suspect: float, alarm: float) -> str:
-    step = alarm if still.lasted >= alarm else suspect
+    step = max(1.0, alarm if still.lasted >= alarm else suspect)
     while step * 2 <= still.lasted:
         step *= 2
     name = shown(still.name, _MAX_NAME_CHARACTERS)
     what = f"{name} has run" if still.doing in {"tool", "sandbox"} else _WAITS[still.name]
     bounds = f"suspect from {_short(suspect)}, alarm from {_short(alarm)}"
-    return sentences(f"{what} for over {_short(step)} ({bounds})", _ADVICE[still.doing])
+    return sentences(f"{what} for over {_short(step)} ({bounds})", _advice(still))
 
 
 _WAITS = {"generating": "One generation has lasted", "its last event": "Nothing has happened"}
-_ADVICE: Mapping[Doing, str] = {
-    "generate": "See whether its model answers other samples, or end the sample",
-    "thinking": "See whether its model answers other samples, or end the sample",
-    "tool": "Cancel the tool call, so that the sample goes on",
-    "sandbox": "Cancel the tool call, so that the sample goes on",
-}
+
+
+def _advice(still: Stillness) -> str:
+    if still.is_call:
+        return "Cancel the tool call, so that the sample goes on"
+    if still.doing in {"generate", "thinking"}:
+        return "See whether its model answers other samples, or end the sample"
+    return "End what it waits for, or end the sample"
 
 
 def _short(seconds: float) -> str:
     return duration_in_words(seconds).removesuffix(" 00s")
 
 
-def _proposals(still: Stillness) -> tuple[Proposal, ...]:
-    if still.doing in {"tool", "sandbox"} and still.name != "its last event":
-        return (_CANCEL_CALL, _END_AND_SCORE)
-    return (_END_AND_SCORE, _CANCEL)
+def proposals_for(still: Stillness) -> tuple[Proposal, ...]:
+    """Return the actions that end such a stillness, the mildest first."""
+    return (_CANCEL_CALL, _END_AND_SCORE) if still.is_call else (_END_AND_SCORE, _CANCEL)
 
 
 KIND = Kind(

@@ -8,6 +8,7 @@ from core.ids import ProcessKey
 from core.views.cells import UNKNOWN, Cell, span_of
 from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.slow_polls import slow_poll_words, slow_polls
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
 from core.views.tables.row_context import task_line
@@ -31,14 +32,32 @@ def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
     return page(
         heading,
         (
-            section("Process", _facts(line, now + fleet.clock_offset(key.machine))),
+            section("Process", _facts(fleet, line, now + fleet.clock_offset(key.machine))),
             section("GPUs", _gpus(line)),
             section("Tasks", _tasks(fleet, line)),
         ),
     )
 
 
-def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
+def _facts(fleet: Fleet, line: ProcessLine, clock: float) -> Iterator[Fact]:
+    process = line.process
+    yield from _state(fleet, line, clock)
+    seconds = fmt.sane(running_for(line))
+    yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
+    if process.ended_at is not None:
+        yield words("ended", end_words(process.ended_after, process.ended_at))
+    yield words("command", command(process), limit=1_000)
+    yield words("working dir", process.cwd, "dim")
+    yield words("python", process.python, "dim")
+    yield words("Inspect run", process.run_id, "dim")
+    yield words("control API", _api_version(line), "dim")
+    yield words("socket", process.socket_path, "dim")
+    yield words("data dir", process.data_dir, "dim")
+    if process.keep_alive is not None:
+        yield words("at the end", "parks until released" if process.keep_alive else "exits")
+
+
+def _state(fleet: Fleet, line: ProcessLine, clock: float) -> Iterator[Fact]:
     process = line.process
     yield fact("state", process_words(line))
     if process.container is not None:
@@ -57,19 +76,8 @@ def _facts(line: ProcessLine, clock: float) -> Iterator[Fact]:
         yield words("channel", _CUT_OFF, "warning", limit=400)
     if process.trouble:
         yield words("trouble", process.trouble, "warning", limit=400)
-    seconds = fmt.sane(running_for(line))
-    yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
-    if process.ended_at is not None:
-        yield words("ended", end_words(process.ended_after, process.ended_at))
-    yield words("command", command(process), limit=1_000)
-    yield words("working dir", process.cwd, "dim")
-    yield words("python", process.python, "dim")
-    yield words("Inspect run", process.run_id, "dim")
-    yield words("control API", _api_version(line), "dim")
-    yield words("socket", process.socket_path, "dim")
-    yield words("data dir", process.data_dir, "dim")
-    if process.keep_alive is not None:
-        yield words("at the end", "parks until released" if process.keep_alive else "exits")
+    for what, poll in slow_polls(fleet, process):
+        yield words("polls", f"{what} {slow_poll_words(poll)}", "warning", limit=400)
 
 
 def _api_version(line: ProcessLine) -> str | None:

@@ -14,6 +14,7 @@ from core.views.error_group_lines import error_group_line
 from core.views.pages.moments import end_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.pages.recovery import recovery_lines
+from core.views.slow_polls import polls_of_task, slow_poll_words
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
 from core.views.tables.tasks import (
     age_cell,
@@ -98,6 +99,9 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
         yield words("log samples", task.samples_error, "warning", limit=400)
     if task.trouble:
         yield words("trouble", task.trouble, "warning", limit=400)
+    for poll in polls_of_task(line.process, task.key.task_id):
+        what = "its row is" if poll.task_id is None else "its samples are"
+        yield words("polls", f"{what} {slow_poll_words(poll)}", "warning", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
     yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))

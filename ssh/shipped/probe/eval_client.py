@@ -25,6 +25,9 @@ OVERDUE_AFTER_S = 120.0  # a read that takes longer is trouble; it is waited for
 MIN_PAUSE_UNREACHED_S = 3.0
 TURN_RETRY_S = 0.2
 MIN_REPORTED_PAUSE_S = 2.0  # a longer pause before a first read is reported to the desk as trouble
+SHOWN_WAIT_S = 10.0  # a longer wait between two reads is reported, with its cause
+SHOWN_FACTOR = 3.0  # if it is so many times as long as the period
+MAX_SLOW_POLLS = 10
 MAX_TROUBLE_BYTES = 4096
 UNSENT = ("refused", "no socket", "not allowed", "no channel", "no answer", *UNSAFE)
 NO_CONNECTION = ("refused", "no socket", "reset", "not allowed", "no channel", *UNSAFE)
@@ -322,6 +325,7 @@ class EvalClient(threading.Thread):
                     return
                 watch = other
                 watch.asked, watch.due = time.monotonic() - took, time.monotonic() - took + pause
+        self.report_waits(watch, took)
         if error is None and status != 200:
             error = "http %d" % status
         if error is None and body.lstrip()[:1] not in (b"{", b"["):
@@ -330,6 +334,20 @@ class EvalClient(threading.Thread):
             self.report_trouble(watch, at, error, status, body)
         else:
             self.report_answer(watch, at, took, status, body)
+
+    def report_waits(self, watch, took):
+        """Report the polls that wait long, because answers of the eval cost it much."""
+        kind = watch.kind
+        due = self.turns.costs.due(kind, is_first=kind not in self.known_kinds)
+        watch.took, watch.wait = took, due - time.monotonic()
+        with self.wake:
+            slow = [
+                {"name": each.name, "wait": round(each.wait), "took": round(each.took, 1)}
+                for each in self.watches.values()
+                if each.wait > max(SHOWN_WAIT_S, SHOWN_FACTOR * each.every)
+            ]
+        slow = sorted(slow, key=lambda each: -each["wait"])[:MAX_SLOW_POLLS]
+        self.process.pauses(sorted(slow, key=lambda each: each["name"]))
 
     def report_trouble(self, watch, at, error, status, body):
         if watch.trouble == error:

@@ -23,7 +23,7 @@ from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
 SENT_FIELDS = ("pid", "start", "run_id", "started_at", "api_version", "socket_path", "data_dir")
 SENT_FIELDS += ("found", "alive", "channel", "waiting_since", "took", "argv", "run", "variables")
 SENT_FIELDS += ("cwd", "python", "ended_at", "unsignalled", "container")
-SENT_FIELDS += ("is_stopped", "logs")
+SENT_FIELDS += ("is_stopped", "logs", "slow_polls")
 RECORD_FIELDS = ("run_id", "started_at", "api_version", "socket_path", "control_dir", "data_dir")
 
 
@@ -45,6 +45,7 @@ class EvalProcess:
         self.waiting_since = None
         self.is_stopped = False  # by a signal, as far as it is known while it does not answer
         self.took = None
+        self.slow_polls = []  # [{name, wait (s), took (s, its last answer)}]
         self.argv = self.cwd = self.python = None
         self.run = None
         self.variables = []
@@ -149,6 +150,12 @@ class EvalProcess:
         if changed:
             self.probe.processes.changed()
 
+    def pauses(self, slow_polls):
+        """Note which polls wait long, because of their cost."""
+        if not is_alike(slow_polls, self.slow_polls):
+            self.slow_polls = slow_polls
+            self.probe.processes.changed()
+
     def overdue(self, since):
         found = stat_of(self.pid) if LINUX else None
         is_stopped = found is not None and found[0] in "Tt"
@@ -163,6 +170,14 @@ class EvalProcess:
         if self.channel == "waiting":
             self.waiting_since, self.channel, self.is_stopped = None, "ok", False
             self.probe.processes.changed()
+
+
+def is_alike(some, others):
+    """Whether two lists of slow polls name the same ones, with nearly the same waits."""
+    if [each["name"] for each in some] != [each["name"] for each in others]:
+        return False
+    waits = [(each["wait"], other["wait"]) for each, other in zip(some, others)]
+    return all(one < 1.5 * other and other < 1.5 * one for one, other in waits)
 
 
 def link_of(pid, name):

@@ -13,6 +13,8 @@ OUTLIER = (
 )
 MIN_DOUBT_S = 3.0
 MAX_DOUBT_S = 60.0
+SECOND_DOUBT_S = 20.0  # the pause after the second slow answer in a row, unless it took longer
+MAX_DOUBTS = 2  # the third slow answer in a row is the cost
 ALLOWED_DEBT_S = 25.0  # quick reads may run ahead of their share by a quarter of a second
 FRESH_DEBT_S = 300.0  # the same for the first reads of a new probe: someone has just asked
 REMEMBERED = 3
@@ -45,23 +47,29 @@ def full_pause(took):
     return min(LONGEST_PAUSE_S, took * SLOW_FACTOR)
 
 
-def doubting_pause(took):
-    """Return the pause after a slow answer that a busy eval may explain, seconds."""
-    return min(full_pause(took), MAX_DOUBT_S, max(MIN_DOUBT_S, took))
+def doubting_pause(took, doubts=0):
+    """Return the pause after a slow answer that a busy eval may explain, seconds.
+
+    `doubts`: how many answers just before it were doubted.
+    """
+    shortest = SECOND_DOUBT_S if doubts else MIN_DOUBT_S
+    return min(full_pause(took), MAX_DOUBT_S, max(shortest, took))
 
 
 class KindCost:
     """The costs of one kind of read.
 
     `lasted`: the durations of the last answers. `paused_until`: when it may be read again.
-    `owed`: the pause for a doubted answer, which follows if the next one is as slow as `doubted`.
+    `owed`: the pauses for the answers that were doubted last, `doubts` of them, the quickest of
+    which took `doubted`: they follow if the next answers are as slow.
     """
 
-    def __init__(self, lasted=(), paused_until=0.0, owed=0.0, doubted=0.0):
+    def __init__(self, lasted=(), paused_until=0.0, owed=0.0, doubted=0.0, doubts=0):
         self.lasted = [float(each) for each in lasted][-REMEMBERED:]
         self.paused_until = float(paused_until)
         self.owed = float(owed)
         self.doubted = float(doubted)
+        self.doubts = int(doubts)
 
     @property
     def usual(self):
@@ -70,7 +78,8 @@ class KindCost:
 
     def as_list(self):
         lasted = [round(each, 6) for each in self.lasted]
-        return [lasted, round(self.paused_until, 3), round(self.owed, 3), round(self.doubted, 3)]
+        times = [round(each, 3) for each in (self.paused_until, self.owed, self.doubted)]
+        return [lasted, *times, self.doubts]
 
 
 class ReadCosts:
@@ -119,31 +128,42 @@ class ReadCosts:
     def answered(self, kind, took, now, is_starting=False):
         """Count an answer that took so long and came at `now`.
 
-        The answer is doubted if it took longer than usual. The first slow answer of a kind is
-        doubted only if the eval was starting (it may have loaded its model): else it is the cost.
+        The answer is doubted if it took longer than usual, and so is the next one if it is as
+        slow; the third one shows the cost. The first slow answer of a kind is doubted only if the
+        eval was starting (it may have loaded its model): else it is the cost.
         """
-        expected = self.usual(kind)
         cost = self.kinds.pop(kind, None) or KindCost()
         is_known = bool(cost.lasted)
+        expected = cost.usual if is_known else self.usual(kind)
+        is_slower = expected * OUTLIER < took and full_pause(took) > MIN_DOUBT_S
+        if is_slower and cost.doubted * OUTLIER < took:
+            cost.doubts, cost.doubted = 0, 0.0  # slower than those that were doubted before
+        is_again = cost.doubts > 0 and (
+            took * OUTLIER >= cost.doubted or (took > QUICK_S and len(cost.lasted) <= cost.doubts)
+        )
         cost.lasted = [*cost.lasted, took][-REMEMBERED:]
         self.kinds[kind] = cost
         while len(self.kinds) > MAX_KINDS:
             self.kinds.popitem(last=False)
-        is_outlier = (cost.usual if is_known else expected) * OUTLIER < took
-        if is_outlier and (is_known or is_starting or took <= QUICK_S):
-            pause = doubting_pause(took)
+        may_doubt = is_known or is_starting or took <= QUICK_S
+        if (is_again or is_slower) and may_doubt and cost.doubts < MAX_DOUBTS:
+            pause = doubting_pause(took, cost.doubts)
             if not is_known and not is_starting:
                 pause = max(pause, took * SLOW_FACTOR)
-            cost.owed, cost.doubted = full_pause(took) - pause, took
-            share = full_pause(cost.usual) if is_known else pause
+                cost.doubts = MAX_DOUBTS - 1  # the second answer shows the cost
+            cost.owed += full_pause(took) - pause
+            cost.doubted = min(took, cost.doubted or took)
+            cost.doubts += 1
+            share = min(pause, full_pause(cost.usual))
         else:
-            is_confirmed = cost.doubted > 0 and took * OUTLIER >= cost.doubted
-            pause = share = full_pause(took)
-            if is_confirmed and took <= QUICK_S:
-                pause = share = pause + cost.owed
-            elif is_confirmed:
-                pause = share = min(LONGEST_PAUSE_S, pause + cost.owed)
+            pause = full_pause(took)
+            if is_again and took <= QUICK_S:
+                pause += cost.owed
+            elif is_again:
+                pause = min(LONGEST_PAUSE_S, pause + cost.owed)
+            share = pause
             cost.owed = cost.doubted = 0.0
+            cost.doubts = 0
         cost.paused_until = now + pause
         if (cost.usual if is_known else took) <= QUICK_S:
             self.quick_paid_at = max(self.quick_paid_at, now) + share

@@ -11,6 +11,7 @@ class Watch:
         self.as_of = head.get("as_of")
         self.due = 0.0
         self.asked = None  # when the last read began
+        self.took = self.wait = 0.0  # of the last read, and from it to the next one
         self.is_hurried = False  # someone asked for it: the next read needs no pause
         self.raw = None  # (length, hash) of the last answer
         self.last = None  # the same without its clocks
@@ -24,6 +25,7 @@ class Watch:
         self.as_of = old.as_of if old.as_of is not None else self.as_of
         self.last, self.raw, self.trouble = old.last, old.raw, old.trouble
         self.is_hurried = old.is_hurried
+        self.took, self.wait = old.took, old.wait
         if old.asked is not None:
             self.asked = old.asked
             self.due = min(old.asked + self.every, max(old.due, now))

@@ -247,8 +247,10 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
     async with running(desk):
         poll = asyncio.create_task(desk.first_poll(30.0))
         await until(lambda: connection.sent)
+        assert desk.awaited() == ("h100-1",)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
+        assert desk.awaited() == ("process 100 on h100-1",)
         received = list[Event]()
         desk.listen(received.append)
         desk.post(TimePassed(at=NOW))
@@ -256,6 +258,7 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
         assert not poll.done()
         connection.say(frame_of(tasks_seen(task_row())))
         assert await poll
+        assert desk.awaited() == ()
 
 
 async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:

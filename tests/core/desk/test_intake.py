@@ -9,7 +9,7 @@ import pytest
 
 from core.desk.intake import MAX_WAITING_BYTES, MAX_WAITING_FRAMES, Intake
 from core.events import Event, LinkHeard
-from core.frames import Frame
+from core.frames import HEAD_WEIGHT, MAX_HEAD, Frame
 from core.ids import MachineName
 from core.ports import Received
 from tests.support.connections import FakeConnection
@@ -42,10 +42,11 @@ class Taken:
                 pass
         return (LinkHeard(at=at, machine=machine),)
 
-    def send(self, machine: MachineName, count: int = 1, size: int = 0) -> None:
+    def send(self, machine: MachineName, count: int = 1, size: int = 0, head_size: int = 0) -> None:
         """Send frames of a machine."""
         for number in range(count):
-            self.intake.receive(machine, Frame("beat", {}, b"{" * size), NOW + number)
+            frame = Frame("beat", {}, b"{" * size, head_size)
+            self.intake.receive(machine, frame, NOW + number)
 
     def count(self, machine: MachineName | None) -> int:
         """Return how many events of a machine were applied."""
@@ -102,12 +103,18 @@ async def test_a_machine_that_takes_too_much_time_rests(monkeypatch: pytest.Monk
         assert time.monotonic() - began > (30 * 0.02 - 0.1) / 0.3 * 0.8
 
 
+LARGE_HEADS = MAX_WAITING_BYTES // (MAX_HEAD * HEAD_WEIGHT) + 1
+
+
 @pytest.mark.parametrize(
-    ("count", "size"), [(MAX_WAITING_FRAMES + 1, 0), (1, MAX_WAITING_BYTES + 1)]
+    ("count", "size", "head_size"),
+    [(MAX_WAITING_FRAMES + 1, 0, 0), (1, MAX_WAITING_BYTES + 1, 0), (LARGE_HEADS, 0, MAX_HEAD)],
 )
-async def test_the_link_of_a_full_lane_is_not_read_until_it_has_room(count: int, size: int) -> None:
+async def test_the_link_of_a_full_lane_is_not_read_until_it_has_room(
+    count: int, size: int, head_size: int
+) -> None:
     taken = Taken()
-    taken.send(H1, count, size)
+    taken.send(H1, count, size, head_size)
     assert taken.connections[H1].held == [True]
     assert taken.connections[H2].held == []
     async with taken.running():

@@ -7,6 +7,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
 from core.model.machine import Container, Docker, ProbeFound, SandboxHolder, ToolState
 from core.model.operation import Operation
+from core.model.process import SlowPoll
 from core.views.pages.machine_page import machine_page
 from core.views.pages.process_page import process_page
 from core.views.pages.sample_page import sample_page
@@ -21,6 +22,7 @@ from tests.support.fleets import (
     named,
     process_gone,
     process_key,
+    process_seen,
     running_fleet,
     sample,
     samples_seen,
@@ -81,6 +83,22 @@ def test_a_finished_task_page_gives_every_score() -> None:
     text = page_text(task_page(fleet, task_key(), NOW))
     assert "log says: success" in text
     assert "includes accuracy: .42 ±.05" in text
+
+
+def test_pages_say_why_rows_stand_still() -> None:
+    slow = (SlowPoll(wait=60.0, answer=3.04), SlowPoll(wait=117.0, answer=5.0, task_id="t1"))
+    fleet = fleet_after(process_seen(slow_polls=slow), fleet=running_fleet())
+    of_tasks = "polled every 1m 00s, because the last answer took 3.0s"
+    of_samples = "polled every 1m 57s, because the last answer took 5.0s"
+    text = page_text(process_page(fleet, process_key(), NOW))
+    assert f"polls: its tasks are {of_tasks}" in text
+    assert f"samples of gdm_intercode_ctf are {of_samples}" in text
+    text = page_text(task_page(fleet, task_key("t1"), NOW))
+    assert f"polls: its row is {of_tasks}" in text
+    assert f"its samples are {of_samples}" in text
+    assert of_samples not in page_text(task_page(fleet, task_key("t2"), NOW))
+    ended = fleet_after(process_gone(), fleet=fleet)
+    assert "polled every" not in page_text(process_page(ended, process_key(), NOW))
 
 
 def test_pages_of_what_is_gone_say_so() -> None:

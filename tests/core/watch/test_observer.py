@@ -32,7 +32,7 @@ from core.fold.fold import fold
 from core.frames import Frame, encode
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import LinkState
-from core.model.process import ProcessState
+from core.model.process import ProcessState, SlowPoll
 from core.watch.observer import Observer
 from tests.support.fleets import H1, NOW, fleet_after, named
 
@@ -113,6 +113,20 @@ def watched() -> Watched:
     found.answer("tasks", [ROW])
     found.steer()
     return found
+
+
+def test_polls_that_wait_long_are_read_by_their_names() -> None:
+    watched = Watched()
+    good = [{"name": "tasks", "wait": 60, "took": 3.1}, {"name": "s/t/e/0", "wait": 20, "took": 1}]
+    odd: list[Any] = [
+        {"name": "p/t/e/", "wait": 60, "took": 1}, {"name": "tasks", "wait": nan, "took": 1},
+        {"name": 3, "wait": 60, "took": 1}, {"name": "s/", "wait": 60, "took": 1}, 7, None,
+    ]  # fmt: skip
+    watched.processes({"slow_polls": [*odd, *good]})
+    read = SlowPoll(wait=60.0, answer=3.1), SlowPoll(wait=20.0, answer=1.0, task_id="t")
+    assert watched.fleet.processes[KEY].slow_polls == read
+    watched.processes({"slow_polls": "x"})
+    assert watched.fleet.processes[KEY].slow_polls == ()
 
 
 def states(events: list[Event]) -> list[ProcessState]:

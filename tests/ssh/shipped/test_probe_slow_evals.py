@@ -138,6 +138,23 @@ def test_the_pause_between_polls_of_a_slow_eval_grows_with_their_cost(
         assert all(gap >= 100 * delay for gap in gaps[1:])
 
 
+def test_a_poll_that_waits_long_is_reported_with_its_cause(tmp_path: Path) -> None:
+    with slow_eval(tmp_path, lambda _: 0.3) as fake, probe_at(tmp_path) as probe:
+        place = watch(probe, fake)
+        assert probe.process(fake.pid)["slow_polls"] == []
+
+        def slow_polls() -> list[dict[str, Any]]:
+            return [each for row in probe.processes() for each in row["slow_polls"]]
+
+        [slow] = probe.until(slow_polls)
+        assert slow["name"] == "tasks"
+        assert 15 <= slow["wait"] <= 20  # after the second answer
+        assert 0.3 <= slow["took"] < 2.0
+        probe.send("unwatch", **place, name="tasks")
+        watch(probe, fake, "/other")
+        probe.until(lambda: not [each for each in slow_polls() if each["name"] == "tasks"])
+
+
 def test_a_slow_eval_does_not_hold_up_the_end_of_a_probe(tmp_path: Path) -> None:
     with slow_eval(tmp_path, lambda _: 30.0) as fake, probe_at(tmp_path) as probe:
         watch(probe, fake)

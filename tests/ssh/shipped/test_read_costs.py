@@ -146,8 +146,35 @@ def test_the_first_slow_answer_of_a_starting_eval_is_tried_again_soon() -> None:
     assert costs.due("tasks") < 121.0
     costs = ReadCosts()
     costs.answered("tasks", 10.0, 110.0, is_starting=True)
-    costs.answered("tasks", 10.0, 130.0)  # it was the cost: both are paid for
-    assert costs.due("tasks") == 130.0 + 2 * 10.0 * 20.0 - 10.0
+    costs.answered("tasks", 10.0, 130.0)
+    assert costs.due("tasks") == 150.0
+    costs.answered("tasks", 10.0, 160.0)  # it was the cost: all three are paid for
+    assert costs.due("tasks") == 160.0 + 3 * 10.0 * 20.0 - 10.0 - 20.0
+
+
+@pytest.mark.parametrize("before", [[], [0.005], [0.005] * 5])
+@pytest.mark.parametrize("slow", [[3.0], [3.0, 3.0], [8.0, 3.0], [3.0, 30.0], [1.5, 1.5]])
+def test_one_or_two_slow_answers_delay_no_poll_by_a_minute(
+    before: list[float], slow: list[float]
+) -> None:
+    costs, now = ReadCosts(), 100.0
+    for took in [*before, *slow, 0.005, 0.005]:
+        now = max(now + 1.0, costs.due("tasks")) + took
+        costs.answered("tasks", took, now, is_starting=True)
+        assert costs.due("tasks") - now <= max(30.0, took)
+    assert costs.due("tasks") - now < 1.0
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.5, 2.0, 3.0, 20.0])
+def test_a_starting_eval_pays_for_all_its_answers_from_the_third_one_on(delay: float) -> None:
+    costs, now, asked = ReadCosts(), 100.0, 0.0
+    share = 0.01 if delay <= QUICK_S else 0.05
+    for nth in range(12):
+        now = max(now, costs.due("tasks")) + delay
+        asked += delay
+        costs.answered("tasks", delay, now, is_starting=True)
+        if nth >= 2:
+            assert asked < share * (costs.due("tasks") - 100.0) + 0.25
 
 
 @pytest.mark.parametrize("delay", [2.1, 5.0, 20.0, 60.0, 90.0])

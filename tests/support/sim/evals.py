@@ -70,6 +70,7 @@ class SimEval:
             "logs": [],
             "container": None,
             "is_stopped": False,
+            "slow_polls": [],
         }
 
     def change(self, index: int, now: float) -> None:

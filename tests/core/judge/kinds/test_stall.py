@@ -205,3 +205,11 @@ def test_the_config_sets_the_bounds() -> None:
     for seconds in (4, 6):
         fleet = advance(fleet, samples_seen(doing(TOOL), at=NOW + seconds), rules)
     assert len(stalls(fleet)) == 1
+
+
+def test_bounds_of_zero_are_bounds() -> None:
+    rules = JudgeConfig(values={"stall.tool.suspect": 0.0, "stall.tool.alarm": 0.0})
+    fleet = judged_after(*BEGIN)
+    for seconds in (1, 1_000_000):
+        fleet = advance(fleet, samples_seen(doing(TOOL), at=NOW + seconds), rules)
+    assert [each.severity for each in stalls(fleet)] == ["alarm"]

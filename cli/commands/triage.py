@@ -1,0 +1,97 @@
+"""`evalroom triage [TARGET]`: a report from one poll of everything."""
+
+import asyncio
+from contextlib import suppress
+
+from cli.commands.desk_protocols import DeskReader
+from cli.commands.silence import silence_named
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.observation import TriageCommand
+from cli.render.plain import print_json, print_lines
+from cli.render.triage import triage_answer
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
+from cli.wiring.past import past_unopened
+from core.act.target_grammar import place_named
+from core.config.judge import JudgeConfig
+from core.errors import NoMachineReached
+from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from core.model.task import TaskState
+from core.views.cells import TextLine
+from core.views.triage.lines import triage_lines
+from core.views.triage.report import Target
+from core.views.triage.report import triage as report_on
+
+SAMPLES_WAIT_S = 10.0
+"""The longest wait for the first poll of the samples, seconds."""
+_EVERY_S = 0.02
+
+
+def triage(command: TriageCommand, options: GlobalOptions) -> int:
+    """Run `evalroom triage`; return the exit status."""
+
+    async def work() -> int:
+        config = config_of(options)
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
+            return await print_triage(desk, command, config.judge)
+
+    return run_loop(work())
+
+
+async def print_triage(desk: DeskReader, command: TriageCommand, rules: JudgeConfig) -> int:
+    """Print the report on a target; return the exit status.
+
+    Raises:
+        NoMachineReached: No machine answered, or the one of the target did not.
+        TargetUnclear: The target fits nothing, or several things.
+    """
+    target = await target_of(desk, command.target, command.timeout)
+    report = report_on(desk.fleet, target, rules, desk.now())
+    if command.as_json:
+        print_json(triage_answer(desk.fleet, report))
+    else:
+        print_lines([text_of(line) for line in triage_lines(desk.fleet, report)])
+    return 0
+
+
+async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Target:
+    """Poll everything once, with the samples, and return what a word names; None: everything.
+
+    Raises:
+        NoMachineReached: No machine answered, or the one that the target may be on did not.
+        TargetUnclear: The word fits nothing, or several things.
+    """
+    polled = await desk.first_poll(timeout)
+    if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
+        raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(min(timeout, SAMPLES_WAIT_S)):
+            while _waits_for_samples(desk):  # noqa: ASYNC110 - the fleet has no event for this
+                await asyncio.sleep(_EVERY_S)
+    if word is None:
+        return None
+    with silence_named(desk.fleet, polled=polled):
+        place = place_named(word, desk.fleet)
+    match place:
+        case ModelKey():
+            return place.process
+        case SampleKey() | TaskKey() | ProcessKey():
+            return place
+        case _:
+            return MachineName(place)
+
+
+def _waits_for_samples(desk: DeskReader) -> bool:
+    fleet = desk.fleet
+    return any(
+        task.state is TaskState.RUNNING
+        and task.samples_as_of is None
+        and fleet.is_up(task.key.machine)
+        for task in fleet.tasks.values()
+    )
+
+
+def text_of(line: TextLine) -> str:
+    """Return a line of a report as plain text."""
+    return "".join(span.text for span in line)
