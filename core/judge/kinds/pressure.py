@@ -81,7 +81,7 @@ def _memory(
         return
     biggest = max(uses.values(), key=lambda each: each.total, default=None)
     about: TaskKey | None = None
-    cause, proposals = "", ()
+    cause, proposals = "", tuple[Proposal, ...]()
     advice = "See on the machine's page what uses it, and end or pause what may wait"
     if biggest is not None and biggest.total >= total * 0.2:
         about = biggest.task.key
