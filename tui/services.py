@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from core.config.judge import JudgeConfig
 from core.config.model import AttachWay, MachineConfig
 from core.ports import Room
 
@@ -104,6 +105,7 @@ class RoomServices:
         templates: The folder of the operator's own templates; None: no folder.
         views: Keeps the last view; None: it is not kept.
         drafts: Keeps drafts of the launch form; None: they end with the app.
+        rules: The numbers by which findings are judged.
     """
 
     room: Room
@@ -117,3 +119,4 @@ class RoomServices:
     templates: Path | None = None
     views: ViewStore | None = None
     drafts: ViewStore | None = None
+    rules: JudgeConfig = JudgeConfig()

@@ -7,12 +7,12 @@ from typing import Any, assert_never, cast
 
 from core.act.preconditions import knob_key, knob_value
 from core.act.snapshot import TargetSnapshot
-from core.ctl.argv_knobs import launched_with
 from core.ctl.config_envelopes import config_view
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Verb, scope_of
+from core.model.argv_knobs import launched_with
 from core.model.order import BasisValue
 from core.model.task import TaskRow
 from core.text import Untrusted, shown

@@ -41,6 +41,7 @@ from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.limits import with_left_out, with_room_for_process, with_samples
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
+from core.fold.motion import with_same_waits
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     dismiss,
@@ -197,7 +198,12 @@ def _refresh_ages(fleet: Fleet, event: ReadsUnchanged) -> Fleet:
     for key, as_of in event.samples:
         task = changed.get(key) or fleet.tasks.get(key)
         if task is not None and task.samples_as_of is not None:
-            changed[key] = with_fields(task, samples_as_of=as_of, samples_heard_at=event.at)
+            changed[key] = with_fields(
+                task,
+                samples_as_of=as_of,
+                samples_heard_at=event.at,
+                waits=with_same_waits(task.waits, as_of),
+            )
     return with_fields(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
 
 

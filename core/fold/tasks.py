@@ -67,6 +67,7 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
         as_of=event.as_of,
         heard_at=event.at,
         trail=known.trail if same else with_point(known.trail, _point(row, event.at)),
+        first_done_s=known.first_done_s if same else _first_done(known, row, event.as_of),
     )
 
 
@@ -156,13 +157,28 @@ def _point(row: TaskRow, at: float) -> ProgressPoint:
         errored=samples.errored,
         in_flight=samples.in_flight,
         tokens=row.total_tokens,
+        refusals=row.refusals,
+        retries=row.http_retries,
     )
 
 
 def _same(one: ProgressPoint, other: ProgressPoint) -> bool:
-    return (one.done, one.errored, one.in_flight, one.tokens) == (
-        other.done,
-        other.errored,
-        other.in_flight,
-        other.tokens,
+    return _counts(one) == _counts(other)
+
+
+def _counts(point: ProgressPoint) -> tuple[int | None, ...]:
+    return (
+        point.done,
+        point.errored,
+        point.in_flight,
+        point.tokens,
+        point.refusals,
+        point.retries,
     )
+
+
+def _first_done(known: Task, row: TaskRow, as_of: float) -> float | None:
+    """Return after how many seconds the first sample of a task was completed, if just now."""
+    if known.first_done_s is not None or known.row.samples.completed or not row.samples.completed:
+        return known.first_done_s
+    return None if row.started_at is None else max(0.0, as_of - row.started_at)

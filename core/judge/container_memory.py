@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from core.ctl.argv_knobs import launched_with
 from core.fleet import Fleet
 from core.fold.sandboxes import Sandbox
+from core.model.argv_knobs import launched_with
 from core.model.order import OrderState
 from core.model.process import Process
 from core.model.task import Task, TaskState

@@ -158,7 +158,6 @@ class _Judged:
                 machine=sign.machine,
                 process=sign.process,
                 task=sign.task,
-                sample=sign.sample,
                 model=sign.model,
                 run=sign.run,
                 began_at=sign.since,
@@ -187,6 +186,7 @@ def _with_words(finding: Finding, sign: Sign) -> Finding:
         proposals=sign.proposals,
         closes_when=sign.closes_when,
         count=sign.count,
+        sample=sign.sample,
     )
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from core.ids import TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric, missing_word
+from core.model.motion import Usual, WaitPoint
 from core.model.sample import Sample, SampleCounts, SampleId
 
 
@@ -121,6 +122,8 @@ class ProgressPoint:
         errored: Samples that are errored.
         in_flight: Samples in flight; None: unknown.
         tokens: Tokens so far; None: unknown.
+        refusals: Refusals of the model so far; None: unknown.
+        retries: Retried HTTP requests so far; None: unknown.
     """
 
     at: float
@@ -128,6 +131,8 @@ class ProgressPoint:
     errored: int
     in_flight: int | None
     tokens: int | None
+    refusals: int | None = None
+    retries: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +166,10 @@ class Task:
         has_sandboxes: Whether it was seen to hold Docker containers.
         sandboxed: Its running samples that were seen to hold one.
         calls: Durations of finished calls, seconds, by type (`model`, `tool`); oldest first.
+        waits: Its newest readings in which samples waited for retries, oldest first.
+        usual: What its finished samples took.
+        first_done_s: Seconds from its start until its first sample was completed; None: none is,
+            or nobody saw when.
     """
 
     key: TaskKey
@@ -186,6 +195,9 @@ class Task:
     has_sandboxes: bool = False
     sandboxed: frozenset[SampleId] = frozenset()
     calls: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    waits: tuple[WaitPoint, ...] = ()
+    usual: Usual = Usual()
+    first_done_s: float | None = None
 
     @property
     def progress(self) -> TaskCounts:

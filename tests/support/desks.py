@@ -8,38 +8,20 @@ from typing import Any
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.errors import StorageError
-from core.events import Event, ProbeAnswered
+from core.events import Event
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
-from core.model.machine import ProbeFound
 from core.model.task import ProgressPoint
 from core.ports import Received
 from tests.support import waiting
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection
-from tests.support.fleets import (
-    H1,
-    NOW,
-    named,
-    task_key,
-)
+from tests.support.fleets import NOW, named, probe_answered, task_key
 
 KEY = task_key()
-PROBE = ProbeAnswered(
-    at=NOW,
-    machine=H1,
-    probe=ProbeFound(
-        python="3.12",
-        host="h",
-        platform="linux",
-        user="op",
-        pid=7,
-        read_only=True,
-        clock_offset=0.0,
-    ),
-)
+PROBE = probe_answered(user="op", pid=7, read_only=True)
 
 
 class FakeObserver:

@@ -198,3 +198,18 @@ async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: 
             pilot, "This is a recording" if is_replay else "Nothing can be changed from here"
         )
         assert room.asked == asked
+
+
+async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("1", "t")
+        await shows(pilot, "Triage of a100-us")
+        report = screen_text(app).partition("Triage of")[2]
+        assert "a100-us · down" in report
+        assert "h100-1 · up" not in report
+        await pilot.press("a")
+        await shows(pilot, "h100-1 · up")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Triage" not in screen_text(app)

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from core.errors import StorageError
+from core.config.judge import JudgeConfig
+from core.errors import StorageError, TargetUnclear
 from core.events import Dismissed, FindingsAcknowledged
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
 from core.ports import Room
+from core.text import shown
+from core.views.cells import Span, TextLine
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
 from tui.dialogs.foreign_command import RECORDED, copy_foreign
@@ -28,11 +31,13 @@ class PlaceController:
     Args:
         ui: The app.
         room: Where links are retried and host keys accepted.
+        rules: The numbers by which a report judges samples.
     """
 
-    def __init__(self, ui: Ui, room: Room) -> None:
+    def __init__(self, ui: Ui, room: Room, rules: JudgeConfig) -> None:
         self._ui = ui
         self._room = room
+        self._rules = rules
         self._retrying: set[MachineName] = set()
 
     @property
@@ -150,6 +155,31 @@ class PlaceController:
             copy_foreign(self._ui, copied.text, copied.what, RECORDED)
         else:
             self._ui.copy(copied.text, copied.what)
+
+    def triage(self, place: Place) -> None:
+        """Open the report on a place; on the whole fleet where it is no part of that."""
+        # A report is opened seldom: its code is loaded with the first one.
+        from core.act.target_labels import target_label  # noqa: PLC0415
+        from core.views.triage.lines import triage_lines  # noqa: PLC0415
+        from core.views.triage.report import triage  # noqa: PLC0415
+        from tui.dialogs.triage import TriageDialog  # noqa: PLC0415
+
+        target = place if isinstance(place, str | ProcessKey | TaskKey | SampleKey) else None
+
+        def make(whole: bool) -> tuple[list[TextLine], tuple[str, ...]]:
+            try:
+                about = None if whole else target
+                report = triage(self._fleet, about, self._rules, self._room.now())
+            except TargetUnclear as error:
+                return [(Span(shown(error.sentence, 200), "warning"),)], ()
+            commands = tuple(step.command for step in report.steps)
+            return triage_lines(self._fleet, report), commands
+
+        if target is None or isinstance(target, str):
+            name = shown(target or "")
+        else:
+            name = target_label(target, self._fleet)
+        self._ui.open(TriageDialog(self._ui, name, make))
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None

@@ -38,7 +38,7 @@ class Controllers:
         self._ui = ui
         self._services = services
         self._orders_changed = orders_changed
-        self.places = PlaceController(ui, services.room)
+        self.places = PlaceController(ui, services.room, services.rules)
         self._actions: ActionController | None = None
         self._guides: GuideController | None = None
         self._launches: LaunchController | None = None

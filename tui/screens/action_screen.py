@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from tui.navigation import Place
 from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
@@ -24,6 +25,10 @@ class ActionScreen(TableScreen, inherit_bindings=False):
     def on_unmount(self) -> None:
         """Forget the lines that it drew."""
         forget_strips(self)
+
+    def selected(self) -> Place:
+        """Return the place under the cursor; None: no part of the fleet is."""
+        raise NotImplementedError
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action: the marked rows, or the one under the cursor."""
@@ -90,3 +95,23 @@ class ActionScreen(TableScreen, inherit_bindings=False):
     def action_outcomes(self) -> None:
         """Open the outcomes of recent actions."""
         self.controllers.actions.outcomes()
+
+    def action_retry(self) -> None:
+        """Retry the link of the selected machine, or read the log of the selected task again."""
+        self.controllers.places.retry(self.selected())
+
+    def action_trust(self) -> None:
+        """Show the unknown host key of the selected machine."""
+        self.controllers.places.trust(self.selected())
+
+    def action_dismiss_gone(self) -> None:
+        """Remove the selected gone processes from the screen."""
+        self.controllers.places.dismiss(self.targets())
+
+    def action_triage(self) -> None:
+        """Report on the selection."""
+        self.controllers.places.triage(self.selected())
+
+    def action_copy(self) -> None:
+        """Copy the log location or the command of the selection."""
+        self.controllers.places.copy(self.selected())

@@ -340,7 +340,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
-        yield from ("command", "help")
+        yield from ("command", "help", "triage")
         yield from (f"pane_{digit}" for digit in range(1, len(self.panes) + 1))
         if isinstance(pane, TablePane) and pane.rows:
             yield from ("open", "sort")
@@ -358,25 +358,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             yield "launch"
         yield from self.commands()
 
-    def action_retry(self) -> None:
-        """Retry the link of the selected machine, or read the log of the selected task again."""
-        self.controllers.places.retry(self.selected())
-
-    def action_trust(self) -> None:
-        """Show the unknown host key of the selected machine."""
-        self.controllers.places.trust(self.selected())
-
-    def action_dismiss_gone(self) -> None:
-        """Remove the selected gone processes from the screen."""
-        self.controllers.places.dismiss(self.targets())
-
     def waiting_findings(self) -> tuple[str, ...]:
         """Return the ids of the selection's findings that wait for the operator."""
         return self.controllers.places.waiting_findings(self.selected())
-
-    def action_copy(self) -> None:
-        """Copy the log location or the command of the selection."""
-        self.controllers.places.copy(self.selected())
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action: the marked rows, or the one under the cursor."""

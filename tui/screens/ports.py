@@ -122,6 +122,10 @@ class ScreenPlaces(Protocol):
         """Copy what belongs to a place."""
         ...
 
+    def triage(self, place: Place) -> None:
+        """Open the report on a place."""
+        ...
+
 
 class ScreenGuides(Protocol):
     """Guides: `tui.controllers.guides.GuideController`."""

@@ -13,9 +13,9 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.fleet import Fleet
 from core.fold.operations import operations_of
-from core.format import duration_in_words
 from core.ids import SampleKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
+from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
@@ -220,13 +220,11 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
 
 
 def _text(still: Stillness, suspect: float, alarm: float) -> str:
-    step = max(1.0, alarm if still.lasted >= alarm else suspect)
-    while step * 2 <= still.lasted:
-        step *= 2
+    step = last_step(still.lasted, alarm if still.lasted >= alarm else suspect)
     name = shown(still.name, _MAX_NAME_CHARACTERS)
     what = f"{name} has run" if still.doing in {"tool", "sandbox"} else _WAITS[still.name]
-    bounds = f"suspect from {_short(suspect)}, alarm from {_short(alarm)}"
-    return sentences(f"{what} for over {_short(step)} ({bounds})", _advice(still))
+    bounds = f"suspect from {short_time(suspect)}, alarm from {short_time(alarm)}"
+    return sentences(f"{what} for over {short_time(step)} ({bounds})", _advice(still))
 
 
 _WAITS = {"generating": "One generation has lasted", "its last event": "Nothing has happened"}
@@ -238,10 +236,6 @@ def _advice(still: Stillness) -> str:
     if still.doing in {"generate", "thinking"}:
         return "See whether its model answers other samples, or end the sample"
     return "End what it waits for, or end the sample"
-
-
-def _short(seconds: float) -> str:
-    return duration_in_words(seconds).removesuffix(" 00s")
 
 
 def proposals_for(still: Stillness) -> tuple[Proposal, ...]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.preconditions import knob_value
-from core.ctl.argv_knobs import launched_with
 from core.format import count
 from core.model.action import CLEARABLE, KNOB_UNITS, Change
+from core.model.argv_knobs import launched_with
 from core.model.knobs import ConfigView, LimitView
 from core.model.order import BasisValue
 from core.text import Shown, shown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.ctl.argv_knobs import launched_with
+from core.model.argv_knobs import launched_with
 
 
 @pytest.mark.parametrize(

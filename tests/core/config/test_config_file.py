@@ -3,6 +3,7 @@ import tomllib
 from contextlib import nullcontext as does_not_raise
 from dataclasses import fields
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -242,15 +243,32 @@ def test_the_example_loads_and_names_every_key() -> None:
     assert "[watch.cadences]" in text
 
 
-def test_the_example_still_loads_with_every_comment_taken_away(tmp_path: Path) -> None:
-    lines = [
+def uncommented() -> str:
+    """The example with every comment that is a setting taken away."""
+    return "\n".join(
         line.removeprefix("# ")
         if line.startswith("# [") or (line.startswith("# ") and " = " in line.split("#")[1])
         else line
         for line in EXAMPLE.read_text().splitlines()
-    ]
+    )
+
+
+def test_the_example_names_every_number_of_the_judge_with_its_default() -> None:
+    def values(table: Any, path: str = "") -> dict[str, Any]:
+        if not isinstance(table, dict):
+            return {path.removeprefix("."): table}
+        known = cast("dict[str, Any]", table)
+        return {
+            name: at for key in known for name, at in values(known[key], f"{path}.{key}").items()
+        }
+
+    judged = values(tomllib.loads(uncommented())["judge"])
+    assert judged == {rule.path: rule.default for rule in all_rules()}
+
+
+def test_the_example_still_loads_with_every_comment_taken_away(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("\n".join(lines))
+    path.write_text(uncommented())
     config = read_config(path)
     assert [machine.name for machine in config.machines] == ["local", "h100-1", "h100-2", "cluster"]
     assert config.machines[2].production

@@ -1,0 +1,92 @@
+"""Triage: how far a part of the fleet is, what went wrong, and what to do next."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.text import Shown, shown
+from core.views.cells import TextLine
+from tui.dialogs.text_dialog import TextDialog
+from tui.ui import Ui
+
+MakeLines = Callable[[bool], tuple[list[TextLine], tuple[str, ...]]]
+"""(whole fleet?) -> the lines of a report, and the commands that it proposes."""
+
+
+class TriageDialog(TextDialog):
+    """Shows a report. It changes nothing; its commands are copied with `y`.
+
+    Args:
+        ui: The app.
+        name: What the report is about.
+        make: Makes the report from what is known at that moment.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *TextDialog.BINDINGS,
+        Binding("q,t", "leave", show=False),
+        Binding("g", "again", show=False),
+        Binding("a", "whole", show=False),
+        Binding("y", "copy", show=False),
+    ]
+
+    def __init__(self, ui: Ui, name: Shown, make: MakeLines) -> None:
+        super().__init__()
+        self._ui = ui
+        self._name = name
+        self._make = make
+        self._is_whole = not name
+        self._report, self._commands = make(self._is_whole)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        return self.composed()
+
+    def on_mount(self) -> None:
+        """Draw the report."""
+        self.draw(from_top=True)
+
+    def title_text(self) -> Shown:
+        """Return the title."""
+        return Shown("Triage") if self._is_whole else shown(f"Triage of {self._name}", 80)
+
+    def head(self) -> Iterable[TextLine]:
+        """Return no lines: all of it scrolls."""
+        return ()
+
+    def body(self) -> Iterable[TextLine]:
+        """Return the report."""
+        return self._report
+
+    def foot(self) -> Iterable[TextLine]:
+        """Return no lines."""
+        return ()
+
+    def keys(self) -> Iterable[tuple[str, str]]:
+        """Return the keys that work now."""
+        if self._commands:
+            yield ("y", "copy the first command" if len(self._commands) > 1 else "copy the command")
+        if self._name:
+            yield ("a", "only this" if self._is_whole else "the whole fleet")
+        yield ("g", "refresh")
+        yield ("Esc", "close")
+
+    def action_again(self) -> None:
+        """Make the report again from what is known now."""
+        self._report, self._commands = self._make(self._is_whole)
+        self.draw()
+
+    def action_whole(self) -> None:
+        """Show the whole fleet, or only what was selected."""
+        if not self._name:
+            return
+        self._is_whole = not self._is_whole
+        self._report, self._commands = self._make(self._is_whole)
+        self.draw(from_top=True)
+
+    def action_copy(self) -> None:
+        """Copy the first command of the report."""
+        if self._commands:
+            self._ui.copy(Shown(self._commands[0]), "command")
