@@ -77,8 +77,8 @@ ACTIONS: Mapping[str, Behaviour] = MappingProxyType(
     dict.fromkeys(
         (
             "pause", "pause-now", "resume", "drain", "cancel", "cancel-score", "cancel-error",
-            "cancel-call", "requeue", "score", "score-completed", "flush", "config", "keep",
-            "release", "recover", "interrupt", "end",
+            "cancel-call", "requeue", "score", "score-finished", "flush", "config", "keep",
+            "release", "recover", "interrupt", "kill",
         ),
         _REFUSED,
     )
@@ -86,7 +86,7 @@ ACTIONS: Mapping[str, Behaviour] = MappingProxyType(
 """The actions, by the name of their offers (`core.model.action.OFFERS`)."""
 
 GUIDES: Mapping[str, Behaviour] = MappingProxyType(
-    dict.fromkeys(("park", "incident", "finish", "cleanup"), _REFUSED)
+    dict.fromkeys(("interrupt", "incident", "finish", "cleanup"), _REFUSED)
 )
 """The guides, by kind."""
 

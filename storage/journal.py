@@ -24,6 +24,7 @@ from core.ports import Clock
 from storage.database import Database
 from storage.event_columns import column_text, event_columns, task_columns
 from storage.identity import operator_name
+from storage.order_rows import IS_OPEN
 from storage.past import finding_body, last_change, read_past
 from storage.retention import EventFilter
 
@@ -267,7 +268,7 @@ def _drop_all_events(connection: sqlite3.Connection) -> None:
 def _drop_oldest_orders(connection: sqlite3.Connection) -> None:
     """Delete the oldest tenth of the orders with a known outcome."""
     connection.execute(
-        "DELETE FROM orders WHERE rowid IN ("
-        " SELECT rowid FROM orders WHERE state NOT IN ('intent', 'unknown') ORDER BY at LIMIT ("
-        "  SELECT count(*) / 10 + 1 FROM orders WHERE state NOT IN ('intent', 'unknown')))"
+        "DELETE FROM orders WHERE rowid IN ("  # noqa: S608 - fixed text
+        f" SELECT rowid FROM orders WHERE NOT {IS_OPEN} ORDER BY at LIMIT ("
+        f"  SELECT count(*) / 10 + 1 FROM orders WHERE NOT {IS_OPEN}))"
     )

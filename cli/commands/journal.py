@@ -91,9 +91,7 @@ def _fact(label: str, text: str) -> str:
 
 def _one_of(kind: type[KindT], word: str, what: str) -> KindT:
     try:
-        return kind(word)
+        return kind(word.replace("no-change", OrderState.NO_CHANGE))
     except ValueError:
-        known = ", ".join(kind)
-        raise UsageWrong(
-            f"there is no {what} called {shown(word)}", f"use one of: {known}"
-        ) from None
+        known = ", ".join(each.replace(" ", "-") for each in kind)
+        raise UsageWrong(f"no {what} is called {shown(word)}", f"use one of: {known}") from None

@@ -49,7 +49,7 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state",
         metavar="S",
-        help="only orders in this state: intent, done, noop, refused, failed or unknown",
+        help="only orders in this state: sending, done, no-change, refused, failed or unknown",
     )
     parser.add_argument(
         "--limit",

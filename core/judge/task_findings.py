@@ -126,7 +126,10 @@ def _how(task: Task) -> str:
         return f": the process has ended, and the status of its log is still started ({done}){left}"
     if header is not None and header.metrics:
         metric = header.metrics[0]
-        over = "" if task.scored is None else f" over {task.scored[0]} of {task.scored[1]}"
+        repeats = task.scored == (samples.completed, samples.total)
+        over = (
+            "" if task.scored is None or repeats else f" over {task.scored[0]} of {task.scored[1]}"
+        )
         value = score(metric.value, metric.stderr)
         done = f"{shown(metric.name, _MAX_NAME_CHARACTERS)} {value}{over}, {done}"
     if header is not None and header.cause and not (task.logged and task.logged.errors):

@@ -58,9 +58,9 @@ class TaskRow:
         status: `running` or `completed`. Completed means finished, not successful.
         started_at, completed_at: When it started and finished.
         paused: The latches that pause it: `task`, `process`, `model`.
-        paused_now: Those of them that are hard pauses.
+        paused_now: Those of them that are `pause now`.
         quiesced: Whether no sample is in flight while it is paused.
-        held: Samples that a hard pause holds at a model call.
+        held: Samples that a `pause now` holds at a model call.
         resolving: `drain`, `score` or `error` while a graceful stop is pending.
         attempts: Number of the attempt, from 1.
         epochs: Number of epochs.

@@ -106,7 +106,7 @@ def test_orders_are_found_by_each_option(here: Home, capsys: pytest.CaptureFixtu
         (["--machine", "nowhere"], ""),
         (["--action", "config"], "d"),
         (["--state", "done"], "a"),
-        (["--state", "intent", "--action", "pause"], "c"),
+        (["--state", "sending", "--action", "pause"], "c"),
         (["rate"], "a"),
         (["!rate"], "dcb"),
         (["/gpt.5/"], "c"),

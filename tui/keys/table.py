@@ -256,7 +256,7 @@ KEYS: tuple[Key, ...] = (
         keys="W",
         action="app.guides",
         word="guides",
-        help="Open the guides: park safely, provider incident, finish early, clean up.",
+        help="Open the guides: interrupt safely, provider incident, finish early, clean up.",
         where="everywhere",
     ),
     Key(
