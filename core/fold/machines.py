@@ -3,7 +3,8 @@
 from core.events import ClockMoved, LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
 from core.fold.immutable import with_fields
-from core.model.machine import LinkState, LinkStatus, Machine, MachineTrail
+from core.model.machine import LinkState, LinkStatus, Machine
+from core.model.machine_trail import MachineTrail
 
 
 def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:

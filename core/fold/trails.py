@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.model.machine import DiskPoint, Gpu, MachineFacts, MachineTrail
+from core.model.machine import Gpu, MachineFacts
+from core.model.machine_trail import DiskPoint, MachineTrail
 
 IDLE_BELOW = 5.0
 """A GPU with less utilisation is idle, percent."""

@@ -1,13 +1,12 @@
 """A machine: the status of its link, and the facts that the probe read from the host."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Literal
 
 from core.ids import MachineName
 from core.model.limits import LeftOut
+from core.model.machine_trail import MachineTrail
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -248,28 +247,6 @@ class Disk:
     what: str
     total: int | None = None
     free: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiskPoint:
-    """The free bytes of a disk at one time, Unix seconds on the host's own clock."""
-
-    at: float
-    free: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineTrail:
-    """What is remembered of a machine's readings, bounded.
-
-    Attributes:
-        disks: Recent points of each disk by its path, oldest first.
-        idle_since: Since when each GPU that is idle now has been so, Unix seconds on the host's
-            own clock, by its id or its number.
-    """
-
-    disks: Mapping[str, tuple[DiskPoint, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    idle_since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

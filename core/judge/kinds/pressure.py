@@ -14,7 +14,8 @@ from core.judge.levels import Level, power_above, step_down
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.model.action import Change
 from core.model.finding import Proposal
-from core.model.machine import Disk, DiskPoint, Machine, MachineFacts
+from core.model.machine import Disk, Machine, MachineFacts
+from core.model.machine_trail import DiskPoint
 from core.text import shown
 
 GIB = 1024.0**3

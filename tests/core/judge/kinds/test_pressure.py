@@ -16,7 +16,6 @@ from core.model.finding import Finding
 from core.model.machine import (
     Container,
     Disk,
-    DiskPoint,
     Docker,
     Gpu,
     GpuProcess,
@@ -25,6 +24,7 @@ from core.model.machine import (
     SandboxHolder,
     ToolState,
 )
+from core.model.machine_trail import DiskPoint
 from tests.support.fleets import (
     H1,
     NOW,
