@@ -12,7 +12,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -35,6 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
@@ -42,6 +42,7 @@ from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.limits import with_left_out, with_room_for_process, with_samples
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.motion import with_same_waits
+from core.fold.mutes import change_mutes
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     dismiss,
@@ -135,6 +136,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():
             return fleet
+        case FindingsMuted():
+            return change_mutes(fleet, event)
         case SurfaceRead():
             process = fleet.processes.get(event.process)
             return _with_process(
