@@ -61,6 +61,7 @@ from core.fold.runs import change_run
 from core.fold.samples import see_samples
 from core.fold.sandboxes import with_known_holders, with_sandboxed_samples
 from core.fold.tasks import with_header, with_unreadable_log
+from core.fold.trails import with_reading
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
@@ -95,7 +96,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             if machine is None:
                 return fleet
             facts = with_known_holders(fleet, event.machine, event.facts)
-            machine = with_fields(machine, facts=facts, facts_at=event.at)
+            trail = with_reading(machine.trail, machine.facts, facts)
+            machine = with_fields(machine, facts=facts, facts_at=event.at, trail=trail)
             read = with_sandboxed_samples(_with_machine(fleet, at, machine), event.machine)
             return with_left_out(read, event.machine, facts=event.facts.left_out)
         case ProcessSeen():
