@@ -11,7 +11,8 @@ from typing import Literal
 
 from core.config.judge import JudgeRule
 from core.errors import sentences
-from core.fold.operations import operations_by_task
+from core.fleet import Fleet
+from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import last_step, short_time
@@ -82,15 +83,23 @@ class Stillness:
     is_call: bool = False
 
 
-def stillnesses(scene: Scene, task: Task) -> Iterator[tuple[SampleId, Stillness]]:
+def stillnesses(
+    fleet: Fleet, task: Task, operations: Mapping[SampleId, Operation] | None = None
+) -> Iterator[tuple[SampleId, Stillness]]:
     """Yield what each running sample of a task does, and for how long.
 
     Held and waiting samples are left out, and those that wait for a retry or for a person.
+
+    Args:
+        fleet: All that is known.
+        task: The task.
+        operations: Its operations, as `operations_of` returns them; None: they are looked up.
     """
-    process, as_of = scene.fleet.processes.get(task.key.process), task.samples_as_of
+    process, as_of = fleet.processes.get(task.key.process), task.samples_as_of
     if process is None or as_of is None or not _may_stall(process, task):
         return
-    operations = _operations(scene, process).get(task.key, {})
+    if operations is None:
+        operations = operations_of(fleet, task)
     clock = task.as_of
     for key, sample in task.samples.items():
         if sample.status == SampleStatus.RUNNING and sample.interrupt is None:
@@ -160,6 +169,8 @@ def _thinks(process: Process, task: Task) -> bool:
 
 def _operations(scene: Scene, process: Process) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
     """Return what the samples of a process do, found once for all its tasks."""
+    if process is None:
+        return {}
     memo = ("stall: operations", process.key)
     if memo not in scene.memo:
         scene.memo[memo] = operations_by_task(scene.fleet, process)
@@ -209,7 +220,9 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
         return None
     found = (
         sign
-        for key, still in stillnesses(scene, task)
+        for key, still in stillnesses(
+            scene.fleet, task, _operations(scene, process).get(task.key, {})
+        )
         if (sign := _sign(scene, task, key, still)) is not None
     )
     return signs(task.samples_as_of, found)

@@ -13,7 +13,7 @@ from core.fold.fold import fold
 from core.judge import suspicions
 from core.judge.finding_list import with_findings
 from core.judge.kinds import all_kinds, all_rules
-from core.judge.sign import MAX_SIGNS, Scene, Sign, Signs, signs
+from core.judge.sign import MAX_SIGNS, Kind, Scene, Sign, Signs, signs
 from core.judge.suspicions import judge_signs
 from core.model.finding import Finding
 from core.model.sample import Activity, SampleId
@@ -119,9 +119,8 @@ def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(
         return signs(scene.at, (still_sign(scene, task, key) for key in task.samples))
 
     [stall] = [each for each in all_kinds() if each.name == "stall"]
-    monkeypatch.setattr(suspicions, "_kinds_on", lambda scope: stand_ins[scope])
-    stand_ins = {"task": (replace(stall, of_task=counted),), "process": (), "machine": ()}
-    stand_ins["fleet"] = ()
+    kinds: dict[str, tuple[Kind, ...]] = {"task": (replace(stall, of_task=counted),)}
+    monkeypatch.setattr(suspicions, "_kinds_on", lambda scope: kinds.get(scope, ()))
     rows = [task_row(task_id=f"t{number}") for number in range(100)]
     fleet = judged_after(named(), link(), process_seen(), tasks_seen(*rows))
     many = [sample(number) for number in range(500)]
@@ -135,5 +134,11 @@ def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(
 
 def still_sign(scene: Scene, task: Task, key: SampleId) -> Sign:
     """Return a sign that a sample does nothing."""
-    about = {"machine": task.key.machine, "task": task.key}
-    return Sign(key=str(key), severity=None, reading=scene.at, text="still", **about)
+    return Sign(
+        key=str(key),
+        severity=None,
+        reading=scene.at,
+        text="still",
+        machine=task.key.machine,
+        task=task.key,
+    )

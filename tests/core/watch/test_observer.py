@@ -525,3 +525,12 @@ def test_no_frame_breaks_the_observer(heads: list[tuple[str, dict[str, Any], byt
     for kind, head, body in heads:
         watched.receive(kind, body, **{"at": NOW, **head})
         watched.steer()
+
+
+def test_a_number_of_the_host_beyond_64_bits_is_unknown(watched: Watched) -> None:
+    gpu = {"index": 0, "memory_used": 10**400, "memory_total": 10**30, "temperature": 61.0}
+    (event,) = watched.receive("facts", {"at": NOW, "gpus": [gpu], "cpus": 2**63})
+    assert isinstance(event, MachineRead)
+    [read] = event.facts.gpus
+    assert (read.memory_used, read.memory_total, read.temperature) == (None, None, 61.0)
+    assert event.facts.cpus is None
