@@ -42,7 +42,11 @@ COMMANDS = (
     ("act", "act", "preview an action on targets, confirm it, send it"),
     ("config-set", "act", "change knobs (limits, retries, log buffer) of running evals"),
     ("undo", "act", "undo your last action that can be undone"),
-    ("guide", "guide", "follow a checklist: park, incident, finish early, clean up"),
+    (
+        "guide",
+        "guide",
+        "follow a checklist: interrupt safely, provider incident, finish early, clean up",
+    ),
     ("launch", "launch", "start the runs of a spec after showing the plan"),
     ("runs", "runs", "list the runs that evalroom launched"),
     ("run", "runs", "show one run in detail"),

@@ -48,7 +48,7 @@ def _own(  # noqa: PLR0911 - one case per verb
             return {"keep": row.keep_alive if row is not None else None}
         case Verb.CONFIG:
             return {knob_key(each): knob_value(each, snapshot.config) for each in action.changes}
-        case Verb.INTERRUPT | Verb.END:
+        case Verb.INTERRUPT | Verb.KILL:
             held = sum(each.held or 0 for each in snapshot.rows)
             return {
                 "channel": snapshot.answers,

@@ -174,7 +174,7 @@ class ActionService:
             if plan.sent or any(_speaks_against(step) for step in plan.steps):
                 return as_undo(plan, undoable)
             skipped.append(undoable.plan)  # it is undone already, or over
-        raise UsageWrong("nothing is left to undo" if skipped else "there is nothing to undo")
+        raise UsageWrong("nothing is left to undo" if skipped else "nothing can be undone")
 
     async def carry_out(
         self,
@@ -202,4 +202,4 @@ class ActionService:
 
 
 def _speaks_against(step: Step) -> bool:
-    return step.refusal is not None and step.refusal.kind != "noop"
+    return step.refusal is not None and step.refusal.kind != "no change"

@@ -17,7 +17,7 @@ from core.text import shown
 
 _UNDO_PREFIX = "undo-"
 """The prefix of the id of a plan that undoes another one."""
-_GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
+_GOOD = frozenset({OrderState.DONE, OrderState.NO_CHANGE})
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),
     "soft": Action(verb=Verb.PAUSE),

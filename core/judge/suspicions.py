@@ -173,9 +173,7 @@ class _Judged:
         now = _with_words(replace(finding, severity=severity), sign)
         if now == finding:
             return finding
-        is_worse = severity != finding.severity
-        acknowledged_at = None if is_worse else finding.acknowledged_at
-        return replace(now, changed_at=self._at, acknowledged_at=acknowledged_at)
+        return replace(now, changed_at=self._at)
 
 
 def _with_words(finding: Finding, sign: Sign) -> Finding:

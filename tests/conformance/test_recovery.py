@@ -53,5 +53,5 @@ async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: 
         assert (log.status, len(log.samples or ())) == ("error", now().progress.ended)
         [over] = (await acted.plan(RECOVER, key)).steps
         assert over.refusal is not None
-        assert over.refusal.kind == "noop"
+        assert over.refusal.kind == "no change"
         assert await asyncio.to_thread(Path(old).exists)

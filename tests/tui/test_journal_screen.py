@@ -226,7 +226,7 @@ async def test_the_shown_orders_are_written_for_the_operator_alone(tmp_path: Pat
         assert (written["id"], written["reason"], written["state"]) == (
             "a1",
             "rate limits",
-            "intent",
+            "sending",
         )
         assert file.stat().st_mode & 0o777 == 0o600
 

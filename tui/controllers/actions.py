@@ -227,7 +227,10 @@ class ActionController:
         if not self._may(places):
             return
         found = endings(self._fleet, places)
-        if found:
+        reasons = {each.why_not for each in found}
+        if len(reasons) == 1 and found[0].why_not is not None:
+            self._ui.say(f"Nothing to end: {found[0].why_not}.", "warning")
+        elif found:
             self._choose(places, found, "End")
         else:
             self._ui.say(
@@ -382,7 +385,9 @@ class ActionController:
         if self._acting is None or not places:
             return
         for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
-            title = f"{entry.title}: unavailable, {entry.why_not}" if entry.why_not else entry.title
+            title = (
+                f"{entry.title} (unavailable: {entry.why_not})" if entry.why_not else entry.title
+            )
             yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )

@@ -1,10 +1,10 @@
 """Keys that act on the place under the cursor: link, host key, copy, dismiss."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from core.config.judge import JudgeConfig
 from core.errors import StorageError, TargetUnclear
-from core.events import Dismissed, FindingsAcknowledged
+from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
@@ -121,22 +121,6 @@ class PlaceController:
         machines: list[Machine] = [] if selected is None else [selected]
         machines.extend(self._fleet.machines.values())
         return next((each for each in machines if _asks_for_trust(each)), None)
-
-    def waiting_findings(self, place: Place) -> tuple[str, ...]:
-        """Return the ids of the findings about a place that wait for the operator."""
-        about = place.task if isinstance(place, SampleKey) else place
-        return tuple(
-            each.id
-            for each in self._fleet.findings
-            if each.waits and about in {each.task, each.process, each.machine} - {None}
-        )
-
-    def acknowledge(self, findings: Sequence[str]) -> None:
-        """Acknowledge findings: they are closed, and stay so after a restart."""
-        if not findings:
-            self._ui.say("No finding that waits for you is selected.", "warning")
-            return
-        self._room.post(FindingsAcknowledged(at=self._room.now(), findings=tuple(findings)))
 
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""

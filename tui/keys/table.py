@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
 from tui.keys.list_keys import LIST_KEYS
-from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
+from tui.keys.screen_keys import FINDING_KEYS, GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
     *LIST_KEYS,
@@ -210,15 +210,7 @@ KEYS: tuple[Key, ...] = (
         where="panes",
         in_bar=True,
     ),
-    Key(
-        name="acknowledge",
-        keys="K",
-        action="acknowledge",
-        word="acknowledge",
-        help="Close the findings about errors and losses that stay open until you have seen them.",
-        where="panes",
-        in_bar=True,
-    ),
+    *FINDING_KEYS,
     Key(
         name="triage",
         keys="t",
@@ -264,7 +256,7 @@ KEYS: tuple[Key, ...] = (
         keys="W",
         action="app.guides",
         word="guides",
-        help="Open the guides: park safely, provider incident, finish early, clean up.",
+        help="Open the guides: interrupt safely, provider incident, finish early, clean up.",
         where="everywhere",
     ),
     Key(
