@@ -167,7 +167,9 @@ def _thinks(process: Process, task: Task) -> bool:
     return is_told or _THINKS.search(task.row.model) is not None
 
 
-def _operations(scene: Scene, process: Process) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
+def _operations(
+    scene: Scene, process: Process | None
+) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
     """Return what the samples of a process do, found once for all its tasks."""
     if process is None:
         return {}
@@ -218,11 +220,10 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
     process = scene.fleet.processes.get(task.key.process)
     if process is not None and process.state in {ProcessState.STARVED, ProcessState.BUSY}:
         return None
+    operations = _operations(scene, process).get(task.key, {})
     found = (
         sign
-        for key, still in stillnesses(
-            scene.fleet, task, _operations(scene, process).get(task.key, {})
-        )
+        for key, still in stillnesses(scene.fleet, task, operations)
         if (sign := _sign(scene, task, key, still)) is not None
     )
     return signs(task.samples_as_of, found)
