@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from core.events import (
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LogRead,
     LogUnreadable,
@@ -20,9 +19,10 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged
 from core.fleet import Fleet
 from core.judge.docker_findings import judge_docker
-from core.judge.finding_list import acknowledged, closed
+from core.judge.finding_list import acknowledged, can_be_acknowledged, closed
 from core.judge.limit_findings import judge_limits
 from core.judge.link_findings import judge_link
 from core.judge.operation_findings import judge_operations
@@ -105,7 +105,7 @@ def _tasks(before: Fleet, after: Fleet, event: TasksSeen | ProcessGone) -> Itera
 def _acknowledged(after: Fleet, event: FindingsAcknowledged) -> Iterable[Finding]:
     chosen = frozenset(event.findings)
     for finding in after.findings:
-        if finding.waits and finding.id in chosen:
+        if finding.id in chosen and can_be_acknowledged(finding):
             yield acknowledged(finding, event.at)
 
 

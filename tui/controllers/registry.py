@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
     from tui.controllers.actions import ActionController
     from tui.controllers.attach import AttachController
+    from tui.controllers.findings import FindingController
     from tui.controllers.guides import GuideController
     from tui.controllers.launches import LaunchController
     from tui.controllers.palette import PaletteController
@@ -40,6 +41,7 @@ class Controllers:
         self._orders_changed = orders_changed
         self.places = PlaceController(ui, services.room, services.rules)
         self._actions: ActionController | None = None
+        self._findings: FindingController | None = None
         self._guides: GuideController | None = None
         self._launches: LaunchController | None = None
         self._terminals: AttachController | None = None
@@ -64,6 +66,15 @@ class Controllers:
             self._actions = ActionController(self._ui, self._services.room, self._services.acting)
             self._actions.updated.connect(lambda _: self._orders_changed())
         return self._actions
+
+    @property
+    def findings(self) -> "FindingController":
+        """Acts on findings."""
+        if self._findings is None:
+            from tui.controllers.findings import FindingController  # noqa: PLC0415
+
+            self._findings = FindingController(self._ui, self._services.room)
+        return self._findings
 
     @property
     def guides(self) -> "GuideController | None":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from core.guide.runner import GuideRunner
     from core.ids import MachineName
     from core.launch.ports import OutputChunk
+    from core.model.finding import Finding
     from core.model.order import Order
     from core.model.run import Run
     from core.views.actions.action_menu import MenuEntry
@@ -106,14 +107,6 @@ class ScreenPlaces(Protocol):
         """Show the unknown host key of a place's machine."""
         ...
 
-    def waiting_findings(self, place: Place) -> tuple[str, ...]:
-        """Return the ids of the findings about a place that wait for the operator."""
-        ...
-
-    def acknowledge(self, findings: Sequence[str]) -> None:
-        """Acknowledge findings."""
-        ...
-
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""
         ...
@@ -122,8 +115,28 @@ class ScreenPlaces(Protocol):
         """Copy what belongs to a place."""
         ...
 
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
+        ...
+
     def triage(self, place: Place) -> None:
         """Open the report on a place."""
+        ...
+
+
+class ScreenFindings(Protocol):
+    """Keys on findings: `tui.controllers.findings.FindingController`."""
+
+    def about(self, place: Place) -> "tuple[Finding, ...]":
+        """Return the open findings about a place; for a sample, those of its task too."""
+        ...
+
+    def acknowledge(self, findings: "Sequence[Finding]") -> None:
+        """Acknowledge findings."""
+        ...
+
+    def mute(self, findings: "Sequence[Finding]") -> None:
+        """Ask what to mute of the first open one and for how long, then mute it."""
         ...
 
 
@@ -217,6 +230,11 @@ class ScreenControllers(Protocol):
     @property
     def places(self) -> ScreenPlaces:
         """Acts on the place under the cursor."""
+        ...
+
+    @property
+    def findings(self) -> ScreenFindings:
+        """Acts on findings."""
         ...
 
     @property

@@ -74,6 +74,19 @@ class LimitFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TmuxServerFacts:
+    """The tmux server of evalroom's runs, if one runs: its sessions have its limits.
+
+    Attributes:
+        pid: Its process id.
+        open_files: How many files a process in it may have open; None: no limit, or unknown.
+    """
+
+    pid: int
+    open_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
     """The report of the machine's Inspect about a task.
 
@@ -278,6 +291,7 @@ class SurveyFacts:
 
     host: SurveyPart[HostFacts] = SurveyPart()
     limits: SurveyPart[LimitFacts] = SurveyPart()
+    tmux_server: SurveyPart[TmuxServerFacts] = SurveyPart()
     temporary: SurveyPart[FolderFacts] = SurveyPart()
     session: SurveyPart[str | None] = SurveyPart()
     child: SurveyPart[tuple[int, str]] = SurveyPart()
@@ -303,6 +317,7 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
     return SurveyFacts(
         host=_part(answer, "machine", _as(HostFacts)),
         limits=_part(answer, "limits", _as(LimitFacts)),
+        tmux_server=_part(answer, "tmux_server", _as(TmuxServerFacts)),
         temporary=_part(answer, "temporary", _as(FolderFacts)),
         session=_part(answer, "session", _session),
         child=_part(answer, "child", _child),

@@ -1,12 +1,7 @@
 from dataclasses import replace
 
-from core.events import (
-    Dismissed,
-    FindingsAcknowledged,
-    LogUnreadable,
-    RunChanged,
-    TimePassed,
-)
+from core.events import Dismissed, LogUnreadable, RunChanged, TimePassed
+from core.finding_events import FindingsAcknowledged
 from core.fleet import Fleet
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
