@@ -1,8 +1,8 @@
 """Keeps what the fleet holds of a machine within `core.model.limits`, whatever the machine sends.
 
-If there is no room, the oldest gone processes of that machine leave first, with their tasks.
-evalroom counts for each machine what it left out. Several machines that send too much have an
-upper bound together, and each machine has its equal share of it in any case.
+When the fleet is full, the oldest gone processes of that machine leave first, with their tasks.
+evalroom counts for each machine what it left out. All machines together have an upper bound too,
+and each has its equal share of it in any case.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ _MIN_SAMPLES = 20
 
 
 def with_room_for_process(fleet: Fleet, key: ProcessKey, size: int = 1) -> Fleet | None:
-    """Return the fleet with room for a process that counts as `size`; None: there is none."""
+    """Return the fleet with room for a process that counts as `size`; None if none can be made."""
     known = fleet.processes.get(key)
     if known is not None and size <= known.units:
         return fleet
