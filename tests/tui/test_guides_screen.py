@@ -83,7 +83,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     ).wait_ready()  # fmt: skip
     book, database = Book(), tmp_path / "h.sqlite3"
     async with room_on(one, database, book) as (pilot, app, here):
-        await pilot.press("2", ":", *"guide-park", "enter")
+        await pilot.press("2", ":", *"guide-interrupt", "enter")
         await shows(pilot, "command that resumes the run", 30)
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []

@@ -83,7 +83,7 @@ def test_a_contained_process_opens_no_finding() -> None:
     assert list(judge(before, after, contained())) == []
 
 
-@pytest.mark.parametrize("verb", [Verb.INTERRUPT, Verb.END])
+@pytest.mark.parametrize("verb", [Verb.INTERRUPT, Verb.KILL])
 def test_a_script_gets_no_signal_and_everything_else(verb: Verb) -> None:
     fleet = fleet_after(named(), link(), process_seen(unsignalled="script"))
     refused = fleet_refusal(offer(verb), process_key(), fleet)
