@@ -106,6 +106,7 @@ class ProcessSeen:
     is_cut_off: bool = False
     is_stopped: bool = False
     slow_polls: tuple[SlowPoll, ...] = ()
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 
-from core.events import TasksSeen
+from core.events import OperationsSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.limits import (
+    MAX_OPERATIONS,
     MAX_PROCESS_TASKS,
     MAX_PROCESSES,
     MAX_SAMPLES,
@@ -22,6 +23,7 @@ from core.model.limits import (
     LeftOut,
     units,
 )
+from core.model.operation import Operation
 from core.model.process import Process
 from core.model.task import Task, TaskRow
 
@@ -31,15 +33,22 @@ _MIN_SAMPLES = 20
 """So many samples of a task are kept in any case."""
 
 
-def with_room_for_process(fleet: Fleet, key: ProcessKey) -> Fleet | None:
-    """Return the fleet with room for a process; None: there is none."""
-    if key in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
+def with_room_for_process(fleet: Fleet, key: ProcessKey, size: int = 1) -> Fleet | None:
+    """Return the fleet with room for a process that counts as `size`; None: there is none."""
+    known = fleet.processes.get(key)
+    if known is not None and size <= known.units:
         return fleet
-    own = _processes_of(fleet, key.machine)
-    if len(own) < MAX_PROCESSES:
+    own = [each for each in _processes_of(fleet, key.machine) if each.key != key]
+    excess = sum(each.units for each in own) + size - MAX_PROCESSES
+    if excess <= 0:
         return fleet
-    gone = _gone_first(own)[:_FORGOTTEN_AT_ONCE]
-    return forget(fleet, set(gone)) if gone else None
+    leaving = set[ProcessKey]()
+    for gone in _gone_first(own):
+        if excess <= 0 and len(leaving) >= _FORGOTTEN_AT_ONCE:
+            break
+        leaving.add(gone)
+        excess -= fleet.processes[gone].units
+    return forget(fleet, leaving) if excess <= 0 else None
 
 
 def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[TaskRow, ...]]:
@@ -67,6 +76,17 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
             break
         kept.append(row)
     return forget(fleet, leaving), tuple(kept)
+
+
+def operations_with_room(fleet: Fleet, event: OperationsSeen) -> tuple[Operation, ...]:
+    """Return those operations of `event` that there is room for: the ones that began first."""
+    own = _processes_of(fleet, event.process.machine)
+    room = MAX_OPERATIONS - sum(
+        len(each.operations or ()) for each in own if each.key != event.process
+    )
+    if len(event.operations) <= room:
+        return event.operations
+    return tuple(sorted(event.operations, key=lambda each: each.since)[: max(0, room)])
 
 
 def room_for_tasks(fleet: Fleet, machine: MachineName) -> int:

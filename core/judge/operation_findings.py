@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from core.errors import sentences
 from core.fleet import Fleet
-from core.fold.operations import operations_of
+from core.fold.operations import operations_by_task
 from core.format import duration_in_words, plural
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.judge.finding_list import closed, open_finding
@@ -77,14 +77,18 @@ def _long_commands(
         for each in process.operations or ()
         if each.is_command and clock - each.since >= LONG_COMMAND_S
     ]
-    for task in process.tasks if rest else ():
-        of_task = operations_of(after, after.tasks[task])
-        long = [each for each in rest if each.sample and of_task.get(each.sample) is each]
-        rest = [each for each in rest if each not in long]
-        if long:
-            yield task, long
-    if rest:
-        yield None, rest
+    owners = {
+        id(each): task
+        for task, own in (operations_by_task(after, process) if rest else {}).items()
+        for each in own.values()
+    }
+    groups: dict[TaskKey | None, list[Operation]] = {}
+    for each in rest:
+        groups.setdefault(owners.get(id(each)), []).append(each)
+    unowned = groups.pop(None, [])
+    yield from groups.items()
+    if unowned:
+        yield None, unowned
 
 
 def _text(long: list[Operation], clock: float) -> str:

@@ -7,7 +7,7 @@ without its sign (`Kind.misses`). It never eases while it is open, so that nothi
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from core.config.judge import JudgeConfig
 from core.events import (
@@ -39,6 +39,11 @@ from core.model.suspicion import Subject, Suspicion
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
 
+MAX_WORK = 10_000
+"""Samples that are looked at for one event; a process may have more, in thousands of tasks."""
+SIGN_WORK = 50
+"""As so many samples counts each sign that is found."""
+
 Scope = Literal["task", "process", "machine", "fleet"]
 _Place = tuple[str, str, Subject]
 
@@ -46,16 +51,23 @@ _Place = tuple[str, str, Subject]
 def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
     changed: dict[str, Finding] = {}
+    memo: dict[object, Any] = {}
+    work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     for scope, subject in _subjects(fleet, event):
+        if work > MAX_WORK:
+            break  # the others are judged when they are read again
+        if isinstance(subject, TaskKey) and subject in fleet.tasks:
+            work += len(fleet.tasks[subject].samples)
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             is_open = frozenset(key for key, each in known.items() if each.finding)
-            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open)
+            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open, memo=memo)
             seen = _seen(kind, scene, scope, subject)
             if seen is None or not (seen.found or known):
                 continue
+            work += SIGN_WORK * len(seen.found)
             judged = _Judged(fleet, kind, scope, event.at)
             now = judged.take(known, seen)
             if scope == "fleet":  # others ask for these: they come first, and are known at once

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 
 MAX_PROCESSES = 2_000
-"""Processes of a machine, those that are gone included."""
+"""Processes of a machine, those that are gone included; one of a long command counts as several."""
 MAX_TASKS = 10_000
 """Tasks of a machine, those of gone processes included."""
 MAX_PROCESS_TASKS = 2_000
 """Tasks of a process: one eval can't take the place of all others on its machine."""
 MAX_SAMPLES = 50_000
 """Sample rows of a machine, and of one answer."""
+MAX_PROCESS_OPERATIONS = 1_000
+"""Operations of a process (what its trace says that it does)."""
+MAX_OPERATIONS = 10_000
+"""Operations of a machine; those that began first are kept."""
 ROW_UNIT_BYTES = 1_024
 """A row that is larger than this counts as several."""
 MAX_COUNTED = 100_000

@@ -115,6 +115,10 @@ class ScreenPlaces(Protocol):
         """Copy what belongs to a place."""
         ...
 
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
+        ...
+
     def triage(self, place: Place) -> None:
         """Open the report on a place."""
         ...

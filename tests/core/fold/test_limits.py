@@ -1,12 +1,24 @@
 """Whatever a machine sends, the fleet holds a bounded part of it, and says what it leaves out."""
 
+from dataclasses import replace
+
 import pytest
 
-from core.events import ProcessesCut, TasksSeen
+from core.events import OperationsSeen, ProcessesCut, TasksSeen
 from core.fleet import Fleet
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
-from core.model.limits import MAX_PROCESS_TASKS, MAX_PROCESSES, MAX_TASKS, ROW_UNIT_BYTES, LeftOut
+from core.model.limits import (
+    MAX_OPERATIONS,
+    MAX_PROCESS_OPERATIONS,
+    MAX_PROCESS_TASKS,
+    MAX_PROCESSES,
+    MAX_TASKS,
+    ROW_UNIT_BYTES,
+    LeftOut,
+)
+from core.model.operation import Operation
+from core.model.process import ProcessState
 from tests.support.fleets import (
     H1,
     H2,
@@ -51,6 +63,47 @@ def test_gone_processes_leave_first_with_their_tasks() -> None:
     assert process_key(pid=9_999) in more.processes
     assert process_key(pid=1) not in more.processes
     assert not more.tasks
+
+
+def test_a_process_of_a_long_command_counts_as_several() -> None:
+    full = machine_with(MAX_PROCESSES - 10)
+    large = replace(process_seen(pid=9_999), units=11)
+    assert process_key(pid=9_999) not in fleet_after(large, fleet=full).processes
+    fleet = fleet_after(replace(large, units=10), fleet=full)
+    assert process_key(pid=9_999) in fleet.processes
+    assert process_key(pid=9_998) not in fleet_after(process_seen(pid=9_998), fleet=fleet).processes
+    grown = fleet_after(replace(large, state=ProcessState.STARVED), fleet=fleet)
+    assert grown.processes == fleet.processes
+    fleet = fleet_after(process_gone(pid=1), large, fleet=fleet)
+    assert fleet.processes[process_key(pid=9_999)].units == 11
+    assert process_key(pid=1) not in fleet.processes
+
+
+def test_the_operations_of_a_machine_are_bounded_and_the_oldest_are_kept() -> None:
+    each = Operation(action="Model", what="Model", since=NOW)
+    doing = [replace(each, since=NOW - number) for number in range(MAX_PROCESS_OPERATIONS)]
+    fleet = machine_with(20)
+    for pid in range(1, 21):
+        seen = OperationsSeen(at=NOW, process=process_key(pid=pid), operations=tuple(doing))
+        fleet = fleet_after(seen, fleet=fleet)
+    fleet = fleet_after(process_gone(pid=1), fleet=fleet)
+    again = OperationsSeen(at=NOW, process=process_key(pid=20), operations=tuple(doing[:-500]))
+    process = fleet_after(again, fleet=fleet).processes[process_key(pid=20)]
+    assert process.operations is not None
+    assert len(process.operations) == MAX_PROCESS_OPERATIONS - 500
+    held = [each.operations or () for each in fleet.processes.values()]
+    assert sum(map(len, held)) == MAX_OPERATIONS - MAX_PROCESS_OPERATIONS
+    few = fleet_after(
+        OperationsSeen(at=NOW, process=process_key(pid=2), operations=tuple(doing[:1])),
+        OperationsSeen(at=NOW, process=process_key(pid=19), operations=tuple(doing)),
+        OperationsSeen(at=NOW, process=process_key(pid=20), operations=tuple(doing)),
+        fleet=fleet,
+    )
+    kept = few.processes[process_key(pid=20)].operations
+    assert kept is not None
+    assert len(kept) == MAX_PROCESS_OPERATIONS - 1
+    assert kept[0] == doing[-1]
+    assert doing[0] not in kept
 
 
 def test_what_is_left_out_is_on_the_machine_and_is_one_finding_that_closes() -> None:

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core.events import OperationsSeen, TimePassed
 from core.fleet import Fleet
-from core.fold.operations import operations_of
+from core.fold.fold import fold
+from core.fold.operations import has_begun_with, operations_of
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.operation import Operation
@@ -105,6 +108,30 @@ def test_two_tasks_of_one_name_get_no_order_by_that_name() -> None:
     assert [operations_of(fleet, task) for task in fleet.tasks.values()] == [{}, {}]
     [found] = commands(fleet)
     assert (found.task, found.sample) == (None, None)
+
+
+def test_no_pair_of_tasks_is_looked_at_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    def counted(operation: Operation, started_at: float | None) -> bool:
+        nonlocal looks
+        looks += 1
+        return has_begun_with(operation, started_at)
+
+    number = 200
+    keys = [f"t{each}" for each in range(number)]
+    fleet = judged_after(
+        named(), link(), process_seen(), tasks_seen(*(task_row(task_id=key) for key in keys))
+    )
+    for each, key in enumerate(keys):
+        running = replace(sample(each), started_at=NOW - 800, activity=None)
+        fleet = fold(fleet, samples_seen(running, task=task_key(key)))
+    monkeypatch.setattr("core.fold.operations.has_begun_with", counted)
+    doing = [replace(HANGS, sample=(each, 1)) for each in range(number)]
+    assert len(commands(judged_after(seen(*doing), fleet=fleet))) == number
+    assert number <= looks <= 4 * number
 
 
 def test_a_machine_that_is_down_adds_nothing() -> None:
