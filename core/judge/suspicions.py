@@ -62,14 +62,8 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
-            is_open = frozenset(key for key, each in known.items() if each.finding)
-            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open, memo=memo)
-            seen = _seen(kind, scene, scope, subject)
-            if seen is None or not (seen.found or known):
-                continue
-            work += SIGN_WORK * len(seen.found)
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.take(known, seen)
+            now = judged.look(known, subject, rules)
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
@@ -118,6 +112,17 @@ class _Judged:
         self._scope = scope
         self._at = at
         self.findings: list[Finding] = []
+
+    def look(
+        self, known: Mapping[str, Suspicion], subject: Subject, rules: JudgeConfig
+    ) -> Mapping[str, Suspicion]:
+        """Return the suspicions after a look at a subject; `known` if nothing can be told."""
+        is_open = frozenset(key for key, each in known.items() if each.finding)
+        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open)
+        seen = _seen(self._kind, scene, self._scope, subject)
+        if seen is None or not (seen.found or known):
+            return known
+        return self.take(known, seen)
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
         """Return the suspicions after a reading."""
