@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
+from core.config.judge import JudgeRule
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.judge.sign import Scene
 from core.model.sample import Activity
 from core.model.task import Task, TaskState
 
@@ -13,6 +16,10 @@ ENOUGH_CALLS = 10
 SCALE = 1.5
 """A call hangs once it lasts longer than the p95 of its task's calls by this factor."""
 MAX_NAMED = 3
+SILENT = JudgeRule(
+    kind="outage", name="silent", default=300, unit="seconds",
+    help="A call that has no answer for longer hangs, unless such calls take longer in its task.",
+)  # fmt: skip
 _CALLS = frozenset({"model", "retry_wait"})
 MAX_MODELS = 200
 """Models of one look; the names come from machines, so they are bounded."""
@@ -76,6 +83,14 @@ def model_uses(fleet: Fleet, silent_after: float) -> Mapping[str, ModelUse]:
                 continue
             uses.setdefault(model, ModelUse()).add(task, waiting, silent, calls)
     return uses
+
+
+def uses_now(scene: Scene) -> Mapping[str, ModelUse]:
+    """Return how each model is used now; it is counted once for an event."""
+    key = "model uses"
+    if key not in scene.memo:
+        scene.memo[key] = model_uses(scene.fleet, scene.rules.number(SILENT))
+    return cast("Mapping[str, ModelUse]", scene.memo[key])
 
 
 def _of_task(task: Task, silent_after: float) -> dict[str, tuple[int, int, int]]:

@@ -63,7 +63,8 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, subject, rules)
+            now = judged.look(known, subject, rules, memo)
+            work += SIGN_WORK * judged.signs
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
@@ -104,24 +105,31 @@ class _Judged:
 
     Attributes:
         findings: Those that opened, changed or closed.
+        signs: How many signs were seen.
     """
 
     def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
         self._fleet = fleet
         self._kind = kind
-        self._scope = scope
+        self._scope: Scope = scope
         self._at = at
         self.findings: list[Finding] = []
+        self.signs = 0
 
     def look(
-        self, known: Mapping[str, Suspicion], subject: Subject, rules: JudgeConfig
+        self,
+        known: Mapping[str, Suspicion],
+        subject: Subject,
+        rules: JudgeConfig,
+        memo: dict[object, Any],
     ) -> Mapping[str, Suspicion]:
         """Return the suspicions after a look at a subject; `known` if nothing can be told."""
         is_open = frozenset(key for key, each in known.items() if each.finding)
-        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open)
+        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
         seen = _seen(self._kind, scene, self._scope, subject)
         if seen is None or not (seen.found or known):
             return known
+        self.signs = len(seen.found)
         return self.take(known, seen)
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:

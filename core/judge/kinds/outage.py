@@ -4,7 +4,7 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import duration_in_words, plural
 from core.judge.levels import power_below
-from core.judge.model_use import ModelUse, machines_in_words, model_uses
+from core.judge.model_use import SILENT, ModelUse, machines_in_words, uses_now
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.judge.standing import standing
 from core.model.finding import Severity
@@ -18,10 +18,6 @@ _SHARE = JudgeRule(
     kind="outage", name="share", default=50, unit="percent", high=100,
     help="Part of the calls to a model that waits or hangs, at least.",
 )  # fmt: skip
-_SILENT = JudgeRule(
-    kind="outage", name="silent", default=300, unit="seconds",
-    help="A call that has no answer for longer hangs, unless such calls take longer in its task.",
-)  # fmt: skip
 _ALARM = JudgeRule(
     kind="outage", name="alarm", default=300, unit="seconds",
     help="An outage that lasts longer is an alarm.",
@@ -32,7 +28,7 @@ _EASES = 0.5
 def _signs(scene: Scene) -> Signs | None:
     found = [
         sign
-        for model, use in model_uses(scene.fleet, scene.rules.number(_SILENT)).items()
+        for model, use in uses_now(scene).items()
         if (sign := _sign(scene, model, use)) is not None
     ]
     return signs(scene.at, found)
@@ -74,6 +70,6 @@ def _sign(scene: Scene, model: str, use: ModelUse) -> Sign | None:
 KIND = Kind(
     name="outage",
     help="The calls to one model wait for retries or hang, over several samples and tasks.",
-    numbers=(_SAMPLES, _SHARE, _SILENT, _ALARM),
+    numbers=(_SAMPLES, _SHARE, SILENT, _ALARM),
     of_fleet=_signs,
 )

@@ -11,8 +11,8 @@ from core.judge.model_use import (
     LOCAL_PROVIDERS,
     ModelUse,
     machines_in_words,
-    model_uses,
     provider_of,
+    uses_now,
 )
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.model.action import Change
@@ -35,7 +35,6 @@ _SAMPLES = JudgeRule(
     help="Samples that wait for a retry, at least.",
 )  # fmt: skip
 _EASES = 0.5
-_FOREVER = 1e12
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +52,7 @@ class _Ceilings:
 
 def _signs(scene: Scene) -> Signs | None:
     ceilings = _ceilings(scene.fleet)
-    uses = model_uses(scene.fleet, _FOREVER)
+    uses = uses_now(scene)
     found: list[Sign] = []
     for model, each in ceilings.items():
         budget = scene.rules.budgets.get(model)
