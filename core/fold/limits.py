@@ -1,6 +1,6 @@
 """Keeps what the fleet holds of a machine within `core.model.limits`, whatever the machine sends.
 
-If there is no room, the oldest gone processes of that machine leave first, with their tasks.
+When the fleet is full, the oldest gone processes of that machine leave first, with their tasks.
 evalroom counts for each machine what it left out. No machine takes room from another one.
 """
 
@@ -34,7 +34,7 @@ _MIN_SAMPLES = 20
 
 
 def with_room_for_process(fleet: Fleet, key: ProcessKey, size: int = 1) -> Fleet | None:
-    """Return the fleet with room for a process that counts as `size`; None: there is none."""
+    """Return the fleet with room for a process that counts as `size`; None if none can be made."""
     known = fleet.processes.get(key)
     if known is not None and size <= known.units:
         return fleet
