@@ -201,7 +201,8 @@ class _ConfigReader:
 
     def _read_models(self, name: str, table: dict[str, Any]) -> Mapping[str, Any]:
         given = {name: table[name]} if name in table else {}
-        return self._read_values((), given, _OF_MODELS).get(name, MappingProxyType({}))
+        found: Mapping[str, Mapping[str, Any]] = self._read_values((), given, _OF_MODELS)
+        return found.get(name, MappingProxyType({}))
 
     def _read_keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
         for action in _keys_of(value):
