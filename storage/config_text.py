@@ -35,6 +35,11 @@ def config_text(config: Config) -> str:
             "storage": asdict(config.storage),
             "judge": _judge(config.judge),
             "notify": [_notify(rule) for rule in config.notify],
+            "budgets": dict(config.judge.budgets),
+            "prices": {
+                model: {"in": each.into, "out": each.out}
+                for model, each in config.judge.prices.items()
+            },
             "keys": dict(config.keys),
         }
     )

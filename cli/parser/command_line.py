@@ -33,7 +33,7 @@ COMMANDS = (
     ("samples", "observation", "list the samples of a task"),
     ("sample", "observation", "show one sample of a task"),
     ("watch", "observation", "print events as they happen, one per line, until interrupted"),
-    ("triage", "observation", "report how far all is, what went wrong, and what to do next"),
+    ("triage", "observation", "report how far every eval is, what went wrong, and what to do next"),
     ("why", "observation", "explain what a sample or a process does, and whether it is stuck"),
     ("machines", "machines", "show all machines, or check or prepare one"),
     ("doctor", "machines", "check what an administrator has to set up once, and print how"),

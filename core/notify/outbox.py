@@ -42,7 +42,7 @@ class Outbox:
     """
 
     def __init__(self, rules: Sequence[NotifyRule], before: Iterable[Finding]) -> None:
-        known = {finding.id: finding.severity for finding in before}
+        known: dict[str, Severity] = {finding.id: finding.severity for finding in before}
         self._rules = rules
         self._boxes = [_Box(told=dict(known)) for _ in rules]
 

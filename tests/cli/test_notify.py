@@ -33,7 +33,7 @@ def server(status: int = 200) -> Generator[tuple[str, list[Any]], None, None]:
             self.send_response(status)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its own name
             """Print nothing."""
 
     here = HTTPServer(("127.0.0.1", 0), Handler)
