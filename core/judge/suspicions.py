@@ -35,6 +35,7 @@ from core.judge.sign import Kind, Scene, Sign, Signs
 from core.judge.standing import standing
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
+from core.model.task import Task, TaskState
 
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
@@ -54,17 +55,22 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     memo: dict[object, Any] = {}
     work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
+    quiet = Scene(fleet=fleet, rules=rules, at=event.at, memo=memo)
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
             break  # the others are judged when they are read again
-        if isinstance(subject, TaskKey) and subject in fleet.tasks:
-            work += len(fleet.tasks[subject].samples)
-        for kind in _kinds_on(scope):
+        task = fleet.tasks.get(subject) if isinstance(subject, TaskKey) else None
+        work += len(task.samples) if task is not None else 0
+        for kind in _kinds_for(scope, event, task):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
+            scene = quiet if not known and quiet.fleet is fleet else None
+            seen = _seen(kind, scene or _scene(fleet, known, quiet), scope, task or subject)
+            if seen is None or not (seen.found or known):
+                continue
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, subject, rules, memo)
-            work += SIGN_WORK * judged.signs
+            now = judged.take(known, seen)
+            work += SIGN_WORK * len(seen.found)
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
@@ -100,12 +106,16 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
 _NOTHING: Mapping[str, Suspicion] = {}
 
 
+def _scene(fleet: Fleet, known: Mapping[str, Suspicion], quiet: Scene) -> Scene:
+    is_open = frozenset(key for key, each in known.items() if each.finding)
+    return Scene(fleet=fleet, rules=quiet.rules, at=quiet.at, open=is_open, memo=quiet.memo)
+
+
 class _Judged:
     """Judges the signs of one kind at one subject.
 
     Attributes:
         findings: Those that opened, changed or closed.
-        signs: How many signs were seen.
     """
 
     def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
@@ -114,23 +124,6 @@ class _Judged:
         self._scope: Scope = scope
         self._at = at
         self.findings: list[Finding] = []
-        self.signs = 0
-
-    def look(
-        self,
-        known: Mapping[str, Suspicion],
-        subject: Subject,
-        rules: JudgeConfig,
-        memo: dict[object, Any],
-    ) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a look at a subject; `known` if nothing can be told."""
-        is_open = frozenset(key for key, each in known.items() if each.finding)
-        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
-        seen = _seen(self._kind, scene, self._scope, subject)
-        if seen is None or not (seen.found or known):
-            return known
-        self.signs = len(seen.found)
-        return self.take(known, seen)
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
         """Return the suspicions after a reading."""
@@ -223,26 +216,32 @@ def _with_words(finding: Finding, sign: Sign) -> Finding:
 
 
 @cache
-def _kinds_on(scope: Scope) -> tuple[Kind, ...]:
-    return tuple(each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+def _kinds_on(scope: Scope, *, by_row: bool = False) -> tuple[Kind, ...]:
+    """Return the kinds on a scope; `by_row`: without those that look at samples alone."""
+    kinds = (each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+    return tuple(each for each in kinds if not (by_row and each.by_samples))
 
 
-def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | None:
+def _kinds_for(scope: Scope, event: Event, task: Task | None) -> tuple[Kind, ...]:
+    """Return the kinds to judge; those that look at samples are not due when a row was read."""
+    is_row = isinstance(event, TasksSeen) and task is not None and task.state is TaskState.RUNNING
+    return _kinds_on(scope, by_row=True) if is_row else _kinds_on(scope)
+
+
+def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Signs | None:
+    """Return what a kind sees at a subject; None: it can't tell, or the subject is not known."""
     fleet = scene.fleet
     if scope == "fleet":
         return kind.of_fleet(scene) if kind.of_fleet is not None else None
-    if isinstance(subject, TaskKey):
-        task = fleet.tasks.get(subject)
-        return kind.of_task(scene, task) if task is not None and kind.of_task is not None else None
+    if isinstance(subject, Task):
+        return kind.of_task(scene, subject) if kind.of_task is not None else None
     if isinstance(subject, ProcessKey):
         process = fleet.processes.get(subject)
-        if process is None or kind.of_process is None:
-            return None
-        return kind.of_process(scene, process)
-    machine = fleet.machines.get(subject) if subject is not None else None
-    if machine is None or kind.of_machine is None:
+        return kind.of_process(scene, process) if process is not None and kind.of_process else None
+    if isinstance(subject, TaskKey) or subject is None:
         return None
-    return kind.of_machine(scene, machine)
+    machine = fleet.machines.get(subject)
+    return kind.of_machine(scene, machine) if machine is not None and kind.of_machine else None
 
 
 def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:

@@ -84,7 +84,11 @@ class Stillness:
 
 
 def stillnesses(
-    fleet: Fleet, task: Task, operations: Mapping[SampleId, Operation] | None = None
+    fleet: Fleet,
+    task: Task,
+    operations: Mapping[SampleId, Operation] | None = None,
+    *,
+    least: float = 0.0,
 ) -> Iterator[tuple[SampleId, Stillness]]:
     """Yield what each running sample of a task does, and for how long.
 
@@ -94,6 +98,7 @@ def stillnesses(
         fleet: All that is known.
         task: The task.
         operations: Its operations, as `operations_of` returns them; None: they are looked up.
+        least: Samples that have done something else for fewer seconds are left out.
     """
     process, as_of = fleet.processes.get(task.key.process), task.samples_as_of
     if process is None or as_of is None or not _may_stall(process, task):
@@ -103,9 +108,18 @@ def stillnesses(
     clock = task.as_of
     for key, sample in task.samples.items():
         if sample.status == SampleStatus.RUNNING and sample.interrupt is None:
+            if least and key not in operations and _is_young(sample, as_of - least):
+                continue
             still = _stillness(task, process, sample, operations.get(key), (as_of, clock))
             if still is not None:
                 yield key, still
+
+
+def _is_young(sample: Sample, since: float) -> bool:
+    """Whether a sample began what it does after a time on the eval's clock."""
+    activity = sample.activity
+    began = sample.last_activity_at if activity is None else activity.started_at
+    return began is None or began > since
 
 
 def limits_of(scene: Scene, task: Task, still: Stillness) -> tuple[float, float]:
@@ -221,9 +235,10 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
     if process is not None and process.state in {ProcessState.STARVED, ProcessState.BUSY}:
         return None
     operations = _operations(scene, process).get(task.key, {})
+    least = NOTED_FROM * min(scene.rules.number(suspect) for suspect, _ in _RULES.values())
     found = (
         sign
-        for key, still in stillnesses(scene.fleet, task, operations)
+        for key, still in stillnesses(scene.fleet, task, operations, least=least)
         if (sign := _sign(scene, task, key, still)) is not None
     )
     return signs(task.samples_as_of, found)
@@ -284,5 +299,6 @@ KIND = Kind(
     help="A sample does one thing for longer than such things take.",
     numbers=tuple(rule for pair in _RULES.values() for rule in pair),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )
