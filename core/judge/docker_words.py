@@ -28,7 +28,8 @@ def _trouble(name: str, said: str, what: str, advice: str) -> DockerTrouble:
 TROUBLES = (
     _trouble(
         "networks",
-        "address pools? (has|have) been fully|non-overlapping.{0,12}address pool|available.{0,20} address pool",
+        "address pools? (has|have) been fully|non-overlapping.{0,12}address pool"
+        "|available.{0,20} address pool",
         "Docker has no networks left",
         "Run fewer samples at once, and remove networks that nobody uses: docker network prune",
     ),

@@ -55,7 +55,7 @@ def test_what_docker_says_is_known(said: str, name: str) -> None:
 
 def ended(*causes: str, rules: JudgeConfig = USUAL) -> Fleet:
     """Return the fleet after a task that ended with these errors of its samples."""
-    groups = tuple(ErrorGroup(cause=each, count=4, example="s1") for each in causes)
+    groups = tuple(ErrorGroup(cause=each, count=4, example=("s1", 1)) for each in causes)
     fleet = judged_after(
         named(), link(), process_seen(), tasks_seen(task_row()), process_gone(at=NOW + 5)
     )
