@@ -251,6 +251,7 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
         task=task.key,
         sample=sample,
         model=task.row.model,
+        covered_by=("outage",) if call_key(still) == "model" else (),
     )
 
 
