@@ -61,7 +61,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         samples_heard_at=event.at,
         samples_cut=max(0, event.counts.total - len(merged)),
         sample_units=size,
-        calls=with_finished_calls(task.calls, known, event.rows),
+        calls=with_finished_calls(task.calls, known, event.rows, task.samples_as_of),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
         usual=with_usual(task.usual, merged, known, event.rows),
         trouble="; ".join(event.malformed[:3]) or None,

@@ -31,7 +31,8 @@ from core.fold.immutable import thawed, with_fields, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, with_findings, with_id
 from core.judge.kinds import all_kinds
-from core.judge.sign import Kind, Scene, Sign, Signs
+from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
+from core.judge.usual_calls import usual_calls
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
 
@@ -46,26 +47,28 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
     changed: dict[str, Finding] = {}
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
+    quiet: dict[Subject, float] = {}
     for scope, subject in _subjects(fleet, event):
+        quiet_for = QUIET_S
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
-            is_open = frozenset(key for key, each in known.items() if each.finding)
-            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open)
-            seen = _seen(kind, scene, scope, subject)
-            if seen is None or not (seen.found or known):
-                continue
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.take(known, seen)
+            now = judged.look(known, subject, rules)
+            quiet_for = min(quiet_for, judged.quiet_for)
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
+        if scope in {"task", "process"}:
+            quiet[subject] = event.at + quiet_for
     if suspicions:
         fleet = _with_suspicions(fleet, suspicions)
+    if quiet:
+        fleet = with_fields(fleet, quiet_until=with_items(fleet.quiet_until, quiet))
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
     if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
-        fleet = with_fields(fleet, judged_at=event.at)
+        fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
     return with_findings(fleet, changed.values())
 
 
@@ -86,6 +89,7 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
 
 
 _NOTHING: Mapping[str, Suspicion] = {}
+_NONE = frozenset[str]()
 
 
 class _Judged:
@@ -93,14 +97,28 @@ class _Judged:
 
     Attributes:
         findings: Those that opened, changed or closed.
+        quiet_for: Seconds for which nothing else can be found, as long as nothing changes.
     """
 
     def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
         self._fleet = fleet
         self._kind = kind
-        self._scope = scope
+        self._scope: Scope = scope
         self._at = at
         self.findings: list[Finding] = []
+        self.quiet_for = QUIET_S
+
+    def look(
+        self, known: Mapping[str, Suspicion], subject: Subject, rules: JudgeConfig
+    ) -> Mapping[str, Suspicion]:
+        """Return the suspicions after a look at a subject."""
+        is_open = frozenset(key for key, each in known.items() if each.finding) if known else _NONE
+        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open)
+        seen = _seen(self._kind, scene, self._scope, subject)
+        if seen is None:
+            return known
+        self.quiet_for = seen.quiet_for
+        return self.take(known, seen) if seen.found or known else known
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
         """Return the suspicions after a reading."""
@@ -122,6 +140,8 @@ class _Judged:
             now = before
         finding = self._open(now)
         if finding is None and (sign.severity is None or now.readings < self._kind.readings):
+            if sign.severity is not None:
+                self.quiet_for = 0.0  # the next reading may open it
             return replace(now, finding="") if now.finding else now
         changed = self._opened(sign) if finding is None else self._renewed(finding, sign)
         if changed is not finding:
@@ -243,12 +263,16 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
 
 
 def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
+    """Yield what may show other signs because time went by."""
+    due = fleet.quiet_until
     tasks = dict.fromkeys(key for key, _ in event.samples)
     for process, _ in event.tasks:
-        yield "process", process
+        if event.at >= due.get(process, 0.0):
+            yield "process", process
         tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
     for task in tasks:
-        yield "task", task
+        if event.at >= due.get(task, 0.0):
+            yield "task", task
 
 
 def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
@@ -278,9 +302,14 @@ def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspici
 def _pruned(fleet: Fleet) -> Fleet:
     """Return the fleet without the suspicions of tasks and processes that left it."""
     lost = [place for place in thawed(fleet.suspicions) if not _is_known(fleet, place[2])]
-    if not lost:
+    over = [subject for subject in thawed(fleet.quiet_until) if not _is_known(fleet, subject)]
+    if not (lost or over):
         return fleet
-    return with_fields(fleet, suspicions=without(fleet.suspicions, lost))
+    return with_fields(
+        fleet,
+        suspicions=without(fleet.suspicions, lost),
+        quiet_until=without(fleet.quiet_until, over),
+    )
 
 
 def _is_known(fleet: Fleet, subject: Subject) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core.desk.past import Past, with_past
 from core.desk.step import advance
-from core.events import Event, TimePassed
+from core.events import Event, ReadsUnchanged, TimePassed
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge.finding_list import with_findings
@@ -12,6 +12,7 @@ from core.judge.kinds import all_kinds, all_rules
 from core.model.finding import Finding
 from core.model.sample import Activity
 from tests.support.fleets import (
+    H1,
     NOW,
     judged_after,
     link,
@@ -20,6 +21,7 @@ from tests.support.fleets import (
     process_seen,
     sample,
     samples_seen,
+    task_key,
     task_row,
     tasks_seen,
 )
@@ -98,3 +100,18 @@ def test_judging_never_changes_what_is_known() -> None:
     assert (judged.machines, judged.processes, judged.tasks) == (
         folded.machines, folded.processes, folded.tasks,
     )  # fmt: skip
+
+
+def test_what_does_not_change_is_judged_when_it_may_show_something_else() -> None:
+    fleet = judged_after(*BEGIN, samples_seen(HANGS, at=NOW + 1))
+    opened: list[float] = []
+    for seconds in range(2, 700):
+        at = NOW + seconds
+        fleet = advance(fleet, ReadsUnchanged(at=at, machine=H1, samples=((task_key(), at),)))
+        found = [each for each in fleet.findings if each.kind == "stall"]
+        if found and found[0].severity == ("suspect", "alarm")[len(opened) == 1]:
+            opened.append(seconds)
+        if len(opened) == 2:
+            break
+    assert opened == [120, 600]
+    assert fleet.quiet_until[task_key()] > NOW + 600
