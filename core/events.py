@@ -6,6 +6,7 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
@@ -105,6 +106,7 @@ class ProcessSeen:
     is_cut_off: bool = False
     is_stopped: bool = False
     slow_polls: tuple[SlowPoll, ...] = ()
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,18 +287,6 @@ class Dismissed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsAcknowledged:
-    """The operator acknowledged findings.
-
-    Attributes:
-        findings: Their ids.
-    """
-
-    at: float
-    findings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
@@ -389,6 +379,7 @@ Event = (
     | ScoreSeen
     | Dismissed
     | FindingsAcknowledged
+    | FindingsMuted
     | ContentRevealed
     | TimePassed
     | SurfaceRead

@@ -77,8 +77,8 @@ ACTIONS: Mapping[str, Behaviour] = MappingProxyType(
     dict.fromkeys(
         (
             "pause", "pause-now", "resume", "drain", "cancel", "cancel-score", "cancel-error",
-            "cancel-call", "requeue", "score", "score-completed", "flush", "config", "keep",
-            "release", "recover", "interrupt", "end",
+            "cancel-call", "requeue", "score", "score-finished", "flush", "config", "keep",
+            "release", "recover", "interrupt", "kill",
         ),
         _REFUSED,
     )
@@ -86,7 +86,7 @@ ACTIONS: Mapping[str, Behaviour] = MappingProxyType(
 """The actions, by the name of their offers (`core.model.action.OFFERS`)."""
 
 GUIDES: Mapping[str, Behaviour] = MappingProxyType(
-    dict.fromkeys(("park", "incident", "finish", "cleanup"), _REFUSED)
+    dict.fromkeys(("interrupt", "incident", "finish", "cleanup"), _REFUSED)
 )
 """The guides, by kind."""
 
@@ -142,7 +142,7 @@ KEYS: Mapping[str, Behaviour] = MappingProxyType(
                 "down", "up", "page_down", "page_up", "first", "last", "mark", "mark_all", "back",
                 "next_pane", "previous_pane", "pane_1", "pane_2", "pane_3", "pane_4", "pane_5",
                 "filter", "sort", "reverse", "columns", "outcomes", "copy", "copy_launch", "write",
-                "trust", "dismiss", "acknowledge", "older", "newer", "journal", "guides",
+                "trust", "dismiss", "acknowledge", "mute", "older", "newer", "journal", "guides",
                 "guide_skip", "guide_stop", "command", "help", "mouse", "redraw", "suspend",
                 "quit",
             ),

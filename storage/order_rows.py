@@ -10,8 +10,8 @@ import msgspec
 
 from core.act.order_query import OrderQuery, action_object
 from core.ids import Address, MachineName, ProcessKey
-from core.model.action import Action
-from core.model.order import Basis, Instance, Order, OrderState
+from core.model.action import OLDER_VERBS, Action
+from core.model.order import OLDER_STATES, Basis, Instance, Order, OrderState
 from core.strict_json import encode, restored
 from storage.event_columns import column_text
 
@@ -27,7 +27,8 @@ INSERT = (
 )
 SELECT = f"SELECT {', '.join(_COLUMNS)}, claimed_by FROM orders"  # noqa: S608 - fixed names
 NEWEST_FIRST = "ORDER BY at DESC, rowid DESC"
-IS_OPEN = "state IN ('intent', 'unknown')"
+IS_OPEN = "state IN ('sending', 'intent', 'unknown')"
+"""The outcome is not known. An older evalroom that still runs writes `intent`."""
 
 
 def row_of(order: Order) -> tuple[object, ...]:
@@ -135,20 +136,22 @@ def claim_text(instance: Instance) -> str:
 
 def select_orders(connection: sqlite3.Connection, wanted: OrderQuery) -> tuple[Order, ...]:
     """Return the orders that match, newest first."""
-    tests: list[tuple[str, object]] = [
-        (column, value)
-        for column, value in (
-            ("at >= ?", wanted.since),
-            ("machine = ?", wanted.machine and column_text(wanted.machine)),
-            ("verb = ?", wanted.verb and str(wanted.verb)),
-            ("state = ?", wanted.state and str(wanted.state)),
+    verb, state = wanted.verb, wanted.state
+    tests: list[tuple[str, tuple[object, ...]]] = [
+        (test, values)
+        for test, values in (
+            ("at >= ?", (wanted.since,)),
+            ("machine = ?", (wanted.machine and column_text(wanted.machine),)),
+            # The file may still hold the words of an older evalroom: it is only read here.
+            ("verb IN (?, ?)", (verb and str(verb), verb and OLDER_VERBS.get(verb))),
+            ("state IN (?, ?)", (state and str(state), state and OLDER_STATES.get(state))),
         )
-        if value is not None
+        if values[0] is not None
     ]
     where = f"WHERE {' AND '.join(test for test, _ in tests)}" if tests else ""
     found = connection.execute(
         f"{SELECT} {where} {NEWEST_FIRST}",  # fixed text
-        tuple(value for _, value in tests),
+        tuple(value for _, values in tests for value in values),
     )
     found.row_factory = sqlite3.Row
     return wanted.among(readable_orders(found))

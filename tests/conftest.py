@@ -3,6 +3,7 @@
 import signal
 import threading
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.inherited import keep_what_tests_need
@@ -35,6 +36,14 @@ settings.register_profile(
 settings.load_profile("steady")
 
 _LONGEST_ID = 60
+_QUICK = frozenset({"architecture", "storage"})
+"""Folders whose tests start no eval and no server, and last a moment."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put quick tests last: no worker begins a long one when the others have nothing left."""
+    items.sort(key=lambda item: item.path.parent.name in _QUICK)
 
 
 def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from core.config.judge import JudgeConfig
 from core.config.model import AttachWay, MachineConfig
 from core.ports import Room
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from core.launch.secret_store import SecretStore
 
 T = TypeVar("T")
-NO_ACTING = "Nothing can be changed from here: there is no journal of orders."
+NO_ACTING = "Nothing can be changed from here: the journal of orders is missing."
 NO_LAUNCHING = "Nothing can be launched from here."
 
 
@@ -104,6 +105,7 @@ class RoomServices:
         templates: The folder of the operator's own templates; None: no folder.
         views: Keeps the last view; None: it is not kept.
         drafts: Keeps drafts of the launch form; None: they end with the app.
+        rules: The numbers by which findings are judged.
     """
 
     room: Room
@@ -117,3 +119,4 @@ class RoomServices:
     templates: Path | None = None
     views: ViewStore | None = None
     drafts: ViewStore | None = None
+    rules: JudgeConfig = JudgeConfig()

@@ -200,7 +200,7 @@ def status_of(reports: Sequence[OrderReport]) -> int:
     0: all done or no-op; 3: no target reachable; 4: some were refused or had changed; 1: some
     failed, or their outcome is unknown.
     """
-    good = {OrderState.DONE, OrderState.NOOP}
+    good = {OrderState.DONE, OrderState.NO_CHANGE}
     if reports and all(_is_out_of_reach(each) for each in reports):
         return NOBODY_REACHED
     states = [each.outcome.state if each.outcome is not None else None for each in reports]

@@ -102,11 +102,11 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
 
 async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> Sequence[Guide]:
     match command.what:
-        case "park" | "finish" if not command.targets:
+        case "interrupt" | "finish" if not command.targets:
             raise UsageWrong(f"`guide {command.what}` needs a TARGET", "see: evalroom guide --help")
-        case "park":
+        case "interrupt":
             keys = _processes(fleet, command.targets)
-            return [await guiding.park(key) for key in keys]
+            return [await guiding.interrupt(key) for key in keys]
         case "incident":
             if not command.model:
                 raise UsageWrong(

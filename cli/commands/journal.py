@@ -11,6 +11,7 @@ from cli.render.plain import print_json, print_lines
 from core import format as fmt
 from core.act.order_query import OrderQuery, order_object
 from core.errors import UsageWrong
+from core.events import ContentRevealed
 from core.ids import MachineName
 from core.model.action import Verb
 from core.model.order import Order, OrderState
@@ -19,6 +20,7 @@ from core.views.pages.moments import moment
 from core.views.tables.orders import action_words
 from storage.orders import read_orders
 from storage.paths import paths
+from storage.reveals import read_reveals
 
 _LONG = 1_000
 KindT = TypeVar("KindT", bound=StrEnum)
@@ -32,6 +34,8 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
         StorageError: The database can't be read.
     """
     del options
+    if command.revealed:
+        return _print_revealed(command)
     everything = OrderQuery(limit=command.limit)
     wanted = OrderQuery(
         since=command.since,
@@ -48,8 +52,53 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
     elif orders:
         print_lines([line for order in orders for line in (*order_lines(order), "")][:-1])
     else:
-        print_lines(["there are no orders yet" if wanted == everything else "no order matches"])
+        print_lines(["no orders yet" if wanted == everything else "no order matches"])
     return 0
+
+
+def _print_revealed(command: JournalCommand) -> int:
+    """Print who revealed the text of which sample's agent, newest first; return the exit status.
+
+    Raises:
+        UsageWrong: A filter that only orders have was given too.
+        StorageError: The database can't be read.
+    """
+    if command.action or command.state or command.text:
+        raise UsageWrong(
+            "--revealed takes no action, state or text", "use --since, --machine and --limit"
+        )
+    reveals = read_reveals(
+        paths().database,
+        since=command.since or 0.0,
+        machine=command.machine,
+        limit=command.limit,
+    )
+    if command.as_json:
+        print_json({"as_of": time.time(), "revealed": [_reveal_json(each) for each in reveals]})
+    else:
+        print_lines([_reveal_line(each) for each in reveals] or ["nobody revealed any text"])
+    return 0
+
+
+def _reveal_line(event: ContentRevealed) -> str:
+    sample, task = event.sample, event.sample.task
+    what = f"sample {shown(sample.sample_id)}/{sample.epoch} of task {shown(task.task_id)}"
+    where = f"pid {task.process.pid} on {shown(task.machine)}"
+    return f"{moment(event.at)}  {shown(event.operator) or 'unknown'} revealed {what}, {where}"
+
+
+def _reveal_json(event: ContentRevealed) -> dict[str, object]:
+    task = event.sample.task
+    return {
+        "at": event.at,
+        "operator": event.operator,
+        "machine": task.machine,
+        "pid": task.process.pid,
+        "task_id": task.task_id,
+        "eval_id": event.eval_id,
+        "sample_id": event.sample.sample_id,
+        "epoch": event.sample.epoch,
+    }
 
 
 def order_lines(order: Order) -> Iterator[str]:
@@ -91,9 +140,7 @@ def _fact(label: str, text: str) -> str:
 
 def _one_of(kind: type[KindT], word: str, what: str) -> KindT:
     try:
-        return kind(word)
+        return kind(word.replace("no-change", OrderState.NO_CHANGE))
     except ValueError:
-        known = ", ".join(kind)
-        raise UsageWrong(
-            f"there is no {what} called {shown(word)}", f"use one of: {known}"
-        ) from None
+        known = ", ".join(each.replace(" ", "-") for each in kind)
+        raise UsageWrong(f"no {what} is called {shown(word)}", f"use one of: {known}") from None

@@ -36,7 +36,7 @@ TARGET is one of:
   TASK#ID or TASK#ID/EPOCH       a sample
   machine:PID                    a process
   machine:                       all processes of a machine
-Without a machine, a name must fit on one machine only. A TARGET with several
+Without a machine, a name must match on one machine only. A TARGET with several
 readings is refused; the message lists full names, which have one reading each:
   @machine:PID   @machine:PID:task-id   @machine:PID:task-id#ID/EPOCH
 evalroom prints names with %XX (two hex digits of a byte) for a blank, a #, a %
@@ -102,7 +102,7 @@ def add_act(parser: argparse.ArgumentParser) -> None:
         help="cancel: score running samples, mark them errored, or cut them off",
     )
     parser.add_argument(
-        "--completed-only", action="store_true", help="score: use finished samples only"
+        "--finished-only", action="store_true", help="score: use finished samples only"
     )
     parser.add_argument(
         "--call", dest="tool_call", metavar="ID", help="cancel-call: the tool call to cancel"
@@ -221,7 +221,7 @@ def _action(given: argparse.Namespace) -> Action:
     for is_given, option, verb in (
         (given.now, "--now", Verb.PAUSE),
         (given.manner is not None, "--manner", Verb.CANCEL),
-        (given.completed_only, "--completed-only", Verb.SCORE),
+        (given.finished_only, "--finished-only", Verb.SCORE),
         (given.tool_call is not None, "--call", Verb.CANCEL_CALL),
     ):
         if is_given and action.verb is not verb:
@@ -234,7 +234,7 @@ def _action(given: argparse.Namespace) -> Action:
         action,
         now=given.now or action.now,
         manner=given.manner or action.manner,
-        completed_only=given.completed_only or action.completed_only,
+        completed_only=given.finished_only or action.completed_only,
         tool_call=given.tool_call,
     )
 

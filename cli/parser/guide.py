@@ -8,7 +8,7 @@ from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
 from core.errors import UsageWrong
 
-WHATS = ("park", "incident", "finish", "cleanup", "list", "resume")
+WHATS = ("interrupt", "incident", "finish", "cleanup", "list", "resume")
 
 _GOES_WITH = {
     "model": "incident",
@@ -19,7 +19,7 @@ _GOES_WITH = {
 }
 """Options of one kind of guide only."""
 _EPILOG = """\
-guide park TARGET...                    pause, wait for samples in flight, flush the log,
+guide interrupt TARGET...               pause, wait for samples in flight, flush the log,
                                         interrupt; prints the command that resumes the eval
 guide incident --model M [TARGET...]    pause a model everywhere; `guide resume ID` resumes it
 guide finish TASK                       drain a task; each `guide resume ID` takes one more step
@@ -31,7 +31,7 @@ guide resume ID                         continue a guide
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuideCommand(ParsedCommand):
-    """`evalroom guide park | incident | finish | cleanup | resume`.
+    """`evalroom guide interrupt | incident | finish | cleanup | resume`.
 
     Attributes:
         what: The kind of guide, or `resume`.

@@ -22,6 +22,7 @@ class JournalCommand(ParsedCommand):
         state: The state, as typed.
         limit: The most orders to show.
         text: A text filter as in the room.
+        revealed: Whether to show who revealed text of agents, in place of orders.
     """
 
     run_by: ClassVar[str] = "cli.commands.journal:journal"
@@ -31,6 +32,7 @@ class JournalCommand(ParsedCommand):
     state: str | None
     limit: int
     text: str | None
+    revealed: bool = False
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +51,7 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state",
         metavar="S",
-        help="only orders in this state: intent, done, noop, refused, failed or unknown",
+        help="only orders in this state: sending, done, no-change, refused, failed or unknown",
     )
     parser.add_argument(
         "--limit",
@@ -57,6 +59,11 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
         default=_LIMIT,
         metavar="N",
         help=f"show at most N orders (default {_LIMIT})",
+    )
+    parser.add_argument(
+        "--revealed",
+        action="store_true",
+        help="show who revealed the text of which sample's agent, and when, instead of orders",
     )
     parser.add_argument(
         "text",

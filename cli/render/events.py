@@ -12,7 +12,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -35,6 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
@@ -148,6 +148,7 @@ class EventLines:
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()
+                | FindingsMuted()
                 | TimePassed()
             ):
                 return []
@@ -222,11 +223,11 @@ def log_words(event: LogRead) -> str:
     """Return how a task ended by its log: its status, its score and its samples by outcome."""
     counts = event.samples.counts if event.samples is not None else None
     over = ""
-    if counts is not None and counts.scored < counts.total:
+    if counts is not None and counts.scored < counts.total and counts.scored != counts.completed:
         over = f" over {counts.scored} of {counts.total}"
     parts = [f"{score}{over}" for score in score_words(event.header.metrics)]
     if counts is not None:
-        parts.append(f"{counts.completed}/{counts.total} completed")
+        parts.append(f"{counts.completed}/{counts.total} done")
         outcomes = (
             (counts.errored, "errored"),
             (counts.cancelled, "cancelled"),

@@ -115,7 +115,7 @@ def act_answer(
     rows = [_row(plan, step, content=content) for step in steps]
     for row, each in zip(rows, reports or (), strict=False):
         row["outcome"] = {
-            "state": "refused" if each.outcome is None else str(each.outcome.state),
+            "state": CHANGED if each.outcome is None else str(each.outcome.state),
             "message": _changed(each) if each.outcome is None else each.outcome.message,
         }
     return {"action": str(plan.action.verb), "dry_run": dry_run, "targets": rows}

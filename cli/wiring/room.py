@@ -63,6 +63,7 @@ def room_services(
         templates=places.config_file.parent / "templates",
         views=ViewState(places.view_state),
         drafts=ViewState(places.launch_drafts),
+        rules=config.judge,
     )
 
 

@@ -6,7 +6,7 @@ from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Change, Verb
 
-_SIGNALS = {Verb.INTERRUPT: "-INT", Verb.END: "-KILL"}
+_SIGNALS = {Verb.INTERRUPT: "-INT", Verb.KILL: "-KILL"}
 
 
 def equivalent(  # noqa: PLR0911 - one case per kind of request

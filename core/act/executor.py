@@ -200,7 +200,7 @@ class Executor:
 
 
 _STATES = {
-    "noop": OrderState.NOOP,
+    "no change": OrderState.NO_CHANGE,
     "refused": OrderState.REFUSED,
     "unsupported": OrderState.REFUSED,
     "unreachable": OrderState.FAILED,

@@ -32,27 +32,31 @@ def computed_preview(action: Action, target: Target, snapshot: TargetSnapshot) -
     match action.verb:
         case Verb.KEEP:
             if keeps:
-                return _computed("the process is already set to stay alive", is_noop=True)
+                return _computed("the process is already set to stay alive", changes_nothing=True)
             return _computed("The process stays alive (parked) after its eval ends")
         case Verb.RELEASE if over:
             return _computed("The process is parked and exits now")
         case Verb.RELEASE if keeps:
             return _computed("The process exits when its eval ends")
         case Verb.RELEASE:
-            return _computed("the process is not set to stay alive", is_noop=True)
+            return _computed("the process is not set to stay alive", changes_nothing=True)
         case Verb.FLUSH:
             return _computed("Finished samples in memory are written to the log")
         case (
             Verb.PAUSE | Verb.RESUME | Verb.CANCEL | Verb.CANCEL_CALL | Verb.DRAIN | Verb.REQUEUE
-            | Verb.SCORE | Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.END
+            | Verb.SCORE | Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.KILL
         ):  # fmt: skip
             raise Unsupported(f"{action.verb} has a preview of its own")
         case _:
             assert_never(action.verb)
 
 
-def _computed(sentence: str, *, is_noop: bool = False, notes: tuple[str, ...] = ()) -> Preview:
-    return Preview(sentence=sentence, is_computed=True, is_noop=is_noop, notes=notes)
+def _computed(
+    sentence: str, *, changes_nothing: bool = False, notes: tuple[str, ...] = ()
+) -> Preview:
+    return Preview(
+        sentence=sentence, is_computed=True, changes_nothing=changes_nothing, notes=notes
+    )
 
 
 def recovery_preview(header: LogHeader) -> Preview:
@@ -76,7 +80,7 @@ def interrupt_preview(
             " final.",
         )
     if snapshot.rows and not snapshot.running and not snapshot.unstarted:
-        return Refusal("noop", "All tasks are finished. Release the process instead.")
+        return Refusal("no change", "All tasks are finished. Release the process instead.")
     flying = all_in_flight(snapshot.running)
     queued = sum(row.samples.queued or 0 for row in snapshot.running)
     are = "is" if flying == 1 else "are"

@@ -123,7 +123,7 @@ class OrderTracker:
     async def take_up(self) -> tuple[Order, ...]:
         """Load and publish the newest orders; claim and return the open orders of dead instances.
 
-        Orders in the state `intent` become `unknown`. If the journal can't be read, nothing is
+        Orders in the state `sending` become `unknown`. If the journal can't be read, nothing is
         returned and `catch_up` tries again.
         """
         if self._store is None:
@@ -140,7 +140,7 @@ class OrderTracker:
             self._post(OrderGiven(at=self._now(), order=order))
         self._claimed.update(order.id for order in left)
         for order in left:
-            if order.state is OrderState.INTENT:  # an unknown order already has its reason
+            if order.state is OrderState.SENDING:  # an unknown order already has its reason
                 why = (
                     "The evalroom instance that gave this order ended before the outcome was known."
                 )

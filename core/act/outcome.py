@@ -25,7 +25,7 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     """Return the outcome of an order from its answer."""
     if reply.error is not None:
         return _without_answer(reply.error)
-    if action.verb in {Verb.INTERRUPT, Verb.END}:
+    if action.verb in {Verb.INTERRUPT, Verb.KILL}:
         return Outcome(state=OrderState.DONE, message="signal sent")
     if action.verb is Verb.RECOVER:
         return _recovered(reply)
@@ -80,14 +80,14 @@ def _answered(action: Action, answer: JsonObject) -> Outcome:
         return _configured(answer) if odd is None else unknown
     if action.verb is Verb.FLUSH:
         flushed = count(answer, "flushed") or 0
-        state = OrderState.DONE if flushed else OrderState.NOOP
+        state = OrderState.DONE if flushed else OrderState.NO_CHANGE
         return Outcome(state=state, message=f"{plural(flushed, 'sample')} written")
     odd = why_untrusted(answer, dry_run=False)
     if odd is not None:
         return Outcome(state=OrderState.UNKNOWN, message=odd)
     if not is_changed(answer):
         why = shown(text(answer, "reason") or "already in this state", 300)
-        return Outcome(state=OrderState.NOOP, message=why)
+        return Outcome(state=OrderState.NO_CHANGE, message=why)
     return Outcome(state=OrderState.DONE, message=_message(action, answer))
 
 
@@ -122,7 +122,7 @@ def _configured(answer: JsonObject) -> Outcome:
         return Outcome(state=OrderState.DONE, message=warnings or "set")
     if warnings:
         return Outcome(state=OrderState.REFUSED, message=warnings)
-    return Outcome(state=OrderState.NOOP, message="already set to this value")
+    return Outcome(state=OrderState.NO_CHANGE, message="already set to this value")
 
 
 def shows_applied(  # noqa: PLR0911 - one case per verb

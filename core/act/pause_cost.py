@@ -1,4 +1,4 @@
-"""The cost of a hard pause: the samples in flight, and the time that each has left."""
+"""The cost of a `pause now`: the samples in flight, and the time that each has left."""
 
 import asyncio
 from collections.abc import Iterable

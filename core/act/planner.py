@@ -120,7 +120,7 @@ class Planner:
             hurry: Once it is set, reads no longer pause.
 
         Raises:
-            UsageWrong: There is no request, or an action does not apply to its target.
+            UsageWrong: No request, or an action does not apply to its target.
         """
         if not requests:
             raise UsageWrong("nothing to act on", "select a row, or name a target")
@@ -172,7 +172,7 @@ class Planner:
             reader: Reads the target.
             throttle: Spaces the reads out.
             reason: Why, in the operator's words.
-            notes: Whether to add the notes of a hard pause; they cost more reads.
+            notes: Whether to add the notes of a `pause now`; they cost more reads.
 
         Raises:
             UsageWrong: The action does not apply to the target.
@@ -193,8 +193,8 @@ class Planner:
             return replace(blank, refusal=_unanswered(error))
         if isinstance(found, Refusal):
             return replace(blank, refusal=found)
-        if found.is_noop:
-            return replace(blank, preview=found, refusal=Refusal("noop", found.sentence))
+        if found.changes_nothing:
+            return replace(blank, preview=found, refusal=Refusal("no change", found.sentence))
         row = snapshot.row(target)
         request = request_of(
             action,
@@ -249,7 +249,7 @@ class Planner:
         notes: bool,
     ) -> Preview | Refusal:
         action, target = step.action, step.target
-        if isinstance(target, ProcessKey) and action.verb in {Verb.INTERRUPT, Verb.END}:
+        if isinstance(target, ProcessKey) and action.verb in {Verb.INTERRUPT, Verb.KILL}:
             return await self._signal(step, target, snapshot, process)
         if isinstance(target, TaskKey) and action.verb is Verb.RECOVER:
             header = await self._desk.log_header(target, deadline=LOG_STATUS_TIMEOUT_S)
@@ -270,7 +270,7 @@ class Planner:
         if action.verb is Verb.CONFIG:
             return config_preview(action, body, answer, snapshot)
         preview = preview_of(action, target, answer, snapshot)
-        if notes and action.now and not preview.is_noop:
+        if notes and action.now and not preview.changes_nothing:
             held = await self._time_limits.held_notes(target, snapshot, throttle)
             preview = replace(preview, notes=(*preview.notes, *held))
         return preview

@@ -48,7 +48,7 @@ def _own(  # noqa: PLR0911 - one case per verb
             return {"keep": row.keep_alive if row is not None else None}
         case Verb.CONFIG:
             return {knob_key(each): knob_value(each, snapshot.config) for each in action.changes}
-        case Verb.INTERRUPT | Verb.END:
+        case Verb.INTERRUPT | Verb.KILL:
             held = sum(each.held or 0 for each in snapshot.rows)
             return {
                 "channel": snapshot.answers,
@@ -105,6 +105,13 @@ def latch(target: Target, snapshot: TargetSnapshot) -> str:
         case _:
             is_set, is_hard = "task" in row.paused, "task" in row.paused_now
     return ("hard" if is_hard else "soft") if is_set else "none"
+
+
+def pause_words(latch: object) -> str:
+    """Return what `latch` returned, as the screen says it."""
+    return {"none": "not paused", "soft": "paused", "hard": "paused (now)"}.get(
+        str(latch), "unknown"
+    )
 
 
 def changed(before: Basis, now: Basis) -> tuple[str, ...]:

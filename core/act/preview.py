@@ -66,7 +66,7 @@ class Preview:
         changes: The changes of knobs.
         withheld: The free text of the answer.
         is_computed: This action has no dry run: the preview was computed from the last read.
-        is_noop: Nothing would change; the sentence says why.
+        changes_nothing: Nothing would change; the sentence says why.
     """
 
     sentence: str
@@ -75,7 +75,7 @@ class Preview:
     changes: tuple[KnobChange, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     is_computed: bool = False
-    is_noop: bool = False
+    changes_nothing: bool = False
 
 
 def without_free_text(answer: JsonObject) -> tuple[Mapping[str, Any], tuple[Withheld, ...]]:
@@ -117,7 +117,7 @@ def preview_of(
     fields, withheld = without_free_text(answer)
     if answer.get("changed") is False:
         why = shown(text(answer, "reason") or "nothing to change", 300)
-        return Preview(sentence=why, fields=fields, withheld=withheld, is_noop=True)
+        return Preview(sentence=why, fields=fields, withheld=withheld, changes_nothing=True)
     sentence = _sentence(action, target, answer, snapshot)
     sentence = sentence[:1].upper() + sentence[1:]
     return Preview(sentence=sentence, fields=fields, withheld=withheld)
@@ -150,7 +150,7 @@ def _sentence(  # noqa: PLR0911 - one case per verb
             return _scored(action, answer)
         case (
             Verb.FLUSH | Verb.CONFIG | Verb.KEEP | Verb.RELEASE | Verb.RECOVER | Verb.INTERRUPT
-            | Verb.END
+            | Verb.KILL
         ):  # fmt: skip
             return "the target changes"
         case _:
@@ -313,7 +313,7 @@ def config_preview(
         fields=fields,
         notes=warnings,
         changes=changes,
-        is_noop=not moved,
+        changes_nothing=not moved,
     )
 
 

@@ -97,7 +97,7 @@ class FreshReader:
             AnswerMalformed: Its answer can't be decoded.
         """
         process = process_of(target)
-        if action.verb in {Verb.INTERRUPT, Verb.END}:
+        if action.verb in {Verb.INTERRUPT, Verb.KILL}:
             return await self._for_signal(process, throttle)
         if action.verb is Verb.RECOVER:
             task = self._desk.fleet.tasks.get(target) if isinstance(target, TaskKey) else None

@@ -33,12 +33,12 @@ class Refusal:
     """Why nothing is sent to a target.
 
     Attributes:
-        kind: `noop`: there is nothing to do; `refused`: not allowed; `unsupported`: the Inspect
+        kind: `no change`: nothing would change; `refused`: not allowed; `unsupported`: the Inspect
             there can't do it; `unreachable`: the process can't be reached now.
         sentence: Why, and what to do; harmless text.
     """
 
-    kind: Literal["noop", "refused", "unsupported", "unreachable"]
+    kind: Literal["no change", "refused", "unsupported", "unreachable"]
     sentence: str
 
 
@@ -66,7 +66,7 @@ def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
 def _of_process(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     process = fleet.processes.get(process_of(target))
     if process is None or process.is_gone:
-        return Refusal("noop", "the process is gone")
+        return Refusal("no change", "the process is gone")
     unsignalled = process.signal_refusal
     if unsignalled is not None and (process.container or offer.action.verb in SIGNALS):
         return Refusal("refused", unsignalled)
@@ -77,7 +77,9 @@ def _unrecoverable(target: TaskKey, fleet: Fleet) -> Refusal | None:
     """Return why a task has no log to recover, as far as its last read shows."""
     task = fleet.tasks.get(target)
     if task is None or task.state is TaskState.RUNNING or not fleet.is_gone(task.key.process):
-        return Refusal("refused", "Its eval has not died. Recover a log only after that.")
+        return Refusal(
+            "refused", "Its eval still runs. Recover the log only after the eval has died."
+        )
     if task.header is None:
         return None  # the preview reads the log
     return unrecoverable_log(task.header)
@@ -86,9 +88,9 @@ def _unrecoverable(target: TaskKey, fleet: Fleet) -> Refusal | None:
 def unrecoverable_log(header: LogHeader) -> Refusal | None:
     """Return why a log that was read is not recovered."""
     if header.is_final:
-        return Refusal("noop", f"its log is complete: it says {shown(header.status, 30)}")
+        return Refusal("no change", f"its log is complete: it says {shown(header.status, 30)}")
     if header.buffer is None:
-        return Refusal("noop", "its buffer holds no sample that the log lacks")
+        return Refusal("no change", "its buffer holds no sample that the log lacks")
     return None
 
 
@@ -145,7 +147,7 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         return None
     task = fleet.tasks.get(target if isinstance(target, TaskKey) else target.task)
     if task is not None and (task.is_over or task.row.is_completed):
-        return Refusal("noop", "the task is already finished")
+        return Refusal("no change", "the task is already finished")
     return None
 
 
@@ -212,7 +214,7 @@ def _finished(offer: Offer, target: Target, snapshot: TargetSnapshot) -> Refusal
     if offer.action.verb in _FOR_FINISHED:
         return None
     why = _why_finished(target, snapshot)
-    return None if why is None else Refusal("noop", why)
+    return None if why is None else Refusal("no change", why)
 
 
 def _why_finished(target: Target, snapshot: TargetSnapshot) -> str | None:
@@ -251,7 +253,7 @@ def signal_refusal(
         return Refusal(
             "refused",
             f"{plural(held, 'sample')} {'is' if held == 1 else 'are'} held: work would be lost."
-            " Resume first, or change to a soft pause and let samples finish.",
+            " Resume first, or pause again without `now` and let samples finish.",
         )
     sent = last_interrupt(target, orders)
     if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_INTERVAL_S:
@@ -312,4 +314,4 @@ def _is_same(order: Order, target: ProcessKey) -> bool:
 
 
 def _was_sent(order: Order) -> bool:
-    return order.state in {OrderState.DONE, OrderState.UNKNOWN, OrderState.INTENT}
+    return order.state in {OrderState.DONE, OrderState.UNKNOWN, OrderState.SENDING}

@@ -9,7 +9,7 @@ from core.frames import Frame
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Change, Verb
 
-SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
+SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.KILL: "KILL"}
 
 RECOVER = "RECOVER"
 """The method of the request that has a log recovered; its path is that of the log."""
@@ -112,7 +112,7 @@ def _step(verb: Verb) -> str:
             | Verb.KEEP | Verb.RELEASE
         ):  # fmt: skip
             return str(verb)
-        case Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.END:
+        case Verb.CONFIG | Verb.RECOVER | Verb.INTERRUPT | Verb.KILL:
             raise Unsupported(f"{verb} is not a POST")
         case _:
             assert_never(verb)

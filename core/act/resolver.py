@@ -25,7 +25,7 @@ NOT_APPLIED_AFTER_S = 3.0
 A blocked eval handles what it had queued before it answers the second read.
 """
 
-_DONE_AT_END = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
+_DONE_AT_END = frozenset({Verb.INTERRUPT, Verb.KILL, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
 """Verbs that count as done once the process has ended."""
 
 
@@ -82,7 +82,7 @@ class Resolver:
             snapshot = await self._new_reader().read(order.action, order.target, Throttle())
         except (RequestFailed, AnswerMalformed):
             return None
-        if order.action.verb in {Verb.INTERRUPT, Verb.END}:
+        if order.action.verb in {Verb.INTERRUPT, Verb.KILL}:
             return self._after_signal(order, process, snapshot)
         applied = shows_applied(order.action, order.target, order.basis, snapshot)
         if applied is None:

@@ -151,7 +151,7 @@ class ActionService:
         """Return the plan of concrete requests.
 
         Raises:
-            UsageWrong: There is no request.
+            UsageWrong: No request.
         """
         return await self._planner.plan(
             title, requests, reason=reason, on_progress=on_progress, hurry=hurry
@@ -161,7 +161,7 @@ class ActionService:
         """Return the plan that undoes the last plan of this operator that can be undone.
 
         Raises:
-            UsageWrong: There is no such plan.
+            UsageWrong: No such plan.
         """
         skipped: list[str] = []
         while True:
@@ -174,7 +174,7 @@ class ActionService:
             if plan.sent or any(_speaks_against(step) for step in plan.steps):
                 return as_undo(plan, undoable)
             skipped.append(undoable.plan)  # it is undone already, or over
-        raise UsageWrong("nothing is left to undo" if skipped else "there is nothing to undo")
+        raise UsageWrong("nothing is left to undo" if skipped else "nothing can be undone")
 
     async def carry_out(
         self,
@@ -202,4 +202,4 @@ class ActionService:
 
 
 def _speaks_against(step: Step) -> bool:
-    return step.refusal is not None and step.refusal.kind != "noop"
+    return step.refusal is not None and step.refusal.kind != "no change"

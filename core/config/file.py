@@ -100,7 +100,7 @@ def text_of(path: Path) -> str:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ConfigWrong(
-            f"there is no config file {place}",
+            f"the config file {place} does not exist",
             "create it from config.example.toml, or name another file with --config",
         ) from None
     except OSError as error:

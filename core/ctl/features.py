@@ -55,7 +55,7 @@ REQUIREMENTS: Mapping[Feature, Requirement] = MappingProxyType(
         "resume task": Requirement("post", f"{_TASK}/resume", "0.3.250"),
         "pause process": Requirement("post", "/pause", "0.3.250"),
         "resume process": Requirement("post", "/resume", "0.3.250"),
-        "hard pause": Requirement("post", f"{_TASK}/pause", "0.3.260", "now"),
+        "pause now": Requirement("post", f"{_TASK}/pause", "0.3.260", "now"),
         "pause model": Requirement("post", "/models/pause", "0.3.252"),
         "resume model": Requirement("post", "/models/resume", "0.3.252"),
         "cancel task": Requirement("post", f"{_TASK}/cancel", "0.3.250"),

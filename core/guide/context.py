@@ -11,7 +11,7 @@ from core.model.order import Order, OrderState
 from core.model.process import Process
 from core.model.task import Task, TaskState
 
-GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
+GOOD = frozenset({OrderState.DONE, OrderState.NO_CHANGE})
 Presence = Literal["there", "gone", "unknown"]
 
 

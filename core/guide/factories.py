@@ -45,10 +45,10 @@ def _step(kind: StepKind, title: str) -> GuideStep:
     return GuideStep(kind=kind, title=title)
 
 
-def park_guide(
+def interrupt_guide(
     fleet: Fleet, key: ProcessKey, built: ResumeCommand, now: float, instance: Instance
 ) -> Guide:
-    """Return the guide that parks a process safely, with its command to resume the run."""
+    """Return the guide that interrupts a process safely, with its command to resume the run."""
     process = fleet.processes[key]
     tasks = [fleet.tasks[each] for each in process.tasks]
     running = [task for task in tasks if not task.row.is_completed]
@@ -70,7 +70,11 @@ def park_guide(
     )
     names = ", ".join(dict.fromkeys(task.row.task for task in running))
     guide = _new(
-        GuideKind.PARK, f"{key.machine}:{key.pid} {names}".strip(), [key], steps, (now, instance)
+        GuideKind.INTERRUPT,
+        f"{key.machine}:{key.pid} {names}".strip(),
+        [key],
+        steps,
+        (now, instance),
     )
     logs = tuple(task.row.log_location for task in running)
     return _with_command(guide, built, logs)

@@ -13,10 +13,15 @@ from core.model.order import Instance
 class GuideKind(StrEnum):
     """The purpose of a guide; its value is the name in headless commands."""
 
-    PARK = "park"
+    INTERRUPT = "interrupt"
     INCIDENT = "incident"
     FINISH = "finish"
     CLEANUP = "cleanup"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "GuideKind | None":
+        """Read the word of older databases."""
+        return cls.INTERRUPT if value == "park" else None
 
 
 class StepKind(StrEnum):

@@ -75,7 +75,7 @@ def pause(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     here = paused_here(guide, world)
     still = [order for order in orders.values() if order.is_open]
     failed = [order for order in orders.values() if order.state in _BAD]
-    if any(order.state is OrderState.INTENT for order in still):
+    if any(order.state is OrderState.SENDING for order in still):
         return running(step, f"{len(here)} of {len(guide.targets)} paused")
     if here or still:
         return done(step, _paused(guide, step, world))

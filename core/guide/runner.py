@@ -20,7 +20,7 @@ from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
 from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
 from core.guide.context import GuideContext, of_guide
-from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
+from core.guide.factories import cleanup_guide, finish_guide, incident_guide, interrupt_guide
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
 from core.guide.guide_store import GuideStore
 from core.guide.leftover_removal import Removal, removal_of, remove, with_result
@@ -101,8 +101,8 @@ class GuideRunner:
 
     # Starting
 
-    async def park(self, key: ProcessKey) -> Guide:
-        """Start a guide that parks a process safely; first build the command that resumes it.
+    async def interrupt(self, key: ProcessKey) -> Guide:
+        """Start a guide that interrupts a process safely; first build the command that resumes it.
 
         Raises:
             UsageWrong: The process is no longer known.
@@ -117,7 +117,7 @@ class GuideRunner:
         spec = self._spec_command(process) if self._acting.is_ours(process) else None
         tasks = [fleet.tasks[each] for each in process.tasks]
         built = resume_command(process, tasks, unstarted=unstarted, from_spec=spec)
-        return await self._begin(park_guide(fleet, key, built, self._now(), self.instance))
+        return await self._begin(interrupt_guide(fleet, key, built, self._now(), self.instance))
 
     async def incident(
         self, model: str, among: Sequence[ProcessKey] | None = None, *, now: bool = False
@@ -188,7 +188,7 @@ class GuideRunner:
         """Take over a guide of an evalroom that ended, and continue it here.
 
         Raises:
-            UsageWrong: There is no such guide, it has ended, or its evalroom may still run.
+            UsageWrong: No such guide, it has ended, or its evalroom may still run.
             StorageError: It can't be read or written.
         """
         if guide in self._guides:

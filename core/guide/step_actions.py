@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from core.act.plan import Plan, Step
+from core.act.preconditions import pause_words
 from core.act.refusals import Refusal
 from core.act.target_expansion import ActionRequest
 from core.errors import UsageWrong
@@ -20,7 +21,7 @@ _ON_TARGETS: dict[StepKind, Action] = {
     StepKind.CANCEL: Action(verb=Verb.CANCEL, manner="cancel"),
 }
 _NAMES = {
-    GuideKind.PARK: "park safely",
+    GuideKind.INTERRUPT: "interrupt safely",
     GuideKind.INCIDENT: "provider incident",
     GuideKind.FINISH: "finish early",
     GuideKind.CLEANUP: "clean up",
@@ -34,7 +35,7 @@ def guide_label(kind: GuideKind) -> str:
 
 def title_of(guide: Guide, step: GuideStep) -> str:
     """Return the title of a step's plan."""
-    return f"{guide_label(guide.kind)}: {step.title}, {guide.name}"
+    return f"{guide_label(guide.kind).capitalize()}: {step.title} ({guide.name})"
 
 
 def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[ActionRequest, ...]:
@@ -88,8 +89,8 @@ def _if_as_left(step: Step, latch: str | None) -> Step:
     now = step.basis.get("pause")
     if not step.is_sent or now == latch:
         return step
-    why = f"someone changed this pause since (now: {now}); the guide leaves it as is"
-    return replace(step, request=None, refusal=Refusal("noop", why))
+    why = f"someone changed this pause since: it is {pause_words(now)}. The guide leaves it as is"
+    return replace(step, request=None, refusal=Refusal("no change", why))
 
 
 def _if_quiet(step: Step) -> Step:
@@ -105,6 +106,6 @@ def settled_by(plan: Plan, world: GuideContext) -> tuple[Address, ...]:
         address_of(step.target)
         for step in plan.steps
         if step.refusal is not None
-        and step.refusal.kind == "noop"
+        and step.refusal.kind == "no change"
         and world.presence(process_of(step.target)) == "there"
     )

@@ -1,4 +1,4 @@
-"""The state of each step of the guides park, finish and cleanup."""
+"""The state of each step of the guides interrupt, finish and cleanup."""
 
 from collections import Counter
 from dataclasses import replace
@@ -43,7 +43,7 @@ def not_needed(step: GuideStep, why: str) -> GuideStep:
     return now_in(step, StepState.SKIPPED, why)
 
 
-# Parking
+# Interrupting
 
 
 def pause(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
@@ -76,7 +76,9 @@ def quiesce(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     flying = sum(task.row.samples.in_flight or 0 for task in tasks)
     count = f"{plural(flying, 'sample')} in flight"
     if held:
-        return running(step, f"{count}, {held} held by a hard pause: resume, or pause soft")
+        return running(
+            step, f"{count}, {held} held by a `pause now`: resume, or pause again without `now`"
+        )
     process = world.process(guide.process)
     order = [order for each in guide.steps for order in world.own(each)]
     settled = order[0].ended_at if order else step.since
@@ -207,7 +209,7 @@ def _task_end(step: GuideStep, task: Task | None, guide: Guide, world: GuideCont
         return running(step, "the machine can't be reached now")
     if task.is_over:
         counts = task.progress
-        samples = f"{counts.completed} of {counts.total} samples completed"
+        samples = f"{counts.completed} of {counts.total} samples done"
         return done(step, f"log status: {task.state}, {samples}")
     if is_running(task):
         return running(step, f"ending: {_left(task)}")

@@ -1,7 +1,9 @@
 """Signs: what a kind of finding sees now. The judge turns lasting signs into findings."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 from core.config.judge import JudgeConfig, JudgeRule
 from core.fleet import Fleet
@@ -14,6 +16,9 @@ from core.model.task import Task
 QUIET_S = 5.0
 """A subject whose answers do not change is judged this often, unless a kind says otherwise."""
 
+MAX_SIGNS = 100
+"""Signs of one kind at one subject, such as the samples of a task."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
@@ -25,12 +30,15 @@ class Scene:
         at: Unix seconds at the desk.
         open: The keys of the signs of this kind and subject whose findings are open: a sign that
             may flap lasts until a lower bound than the one that opened it.
+        memo: What kinds have computed for this event, by keys of their own: what is the same for
+            every subject is computed once. A process may have thousands of tasks.
     """
 
     fleet: Fleet
     rules: JudgeConfig
     at: float
     open: frozenset[str] = frozenset()
+    memo: dict[object, Any] = field(default_factory=dict[object, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,5 +126,5 @@ OVER = Signs(reading=0.0, is_final=True)
 
 
 def signs(reading: float, found: Iterable[Sign] = (), quiet_for: float = QUIET_S) -> Signs:
-    """Return the signs of a reading."""
-    return Signs(reading=reading, found=tuple(found), quiet_for=quiet_for)
+    """Return the signs of a reading, `MAX_SIGNS` of them at most."""
+    return Signs(reading=reading, found=tuple(islice(found, MAX_SIGNS)), quiet_for=quiet_for)

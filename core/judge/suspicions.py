@@ -7,7 +7,7 @@ without its sign (`Kind.misses`). It never eases while it is open, so that nothi
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from core.config.judge import JudgeConfig
 from core.events import (
@@ -39,6 +39,11 @@ from core.model.suspicion import Subject, Suspicion
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
 
+MAX_WORK = 10_000
+"""Samples that are looked at for one event; a process may have more, in thousands of tasks."""
+SIGN_WORK = 50
+"""As so many samples counts each sign that is found."""
+
 Scope = Literal["task", "process", "machine", "fleet"]
 _Place = tuple[str, str, Subject]
 
@@ -46,25 +51,29 @@ _Place = tuple[str, str, Subject]
 def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
     changed: dict[str, Finding] = {}
+    memo: dict[object, Any] = {}
+    work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
     for scope, subject in _subjects(fleet, event):
+        if work > MAX_WORK:
+            break  # the others are judged when they are read again
+        if isinstance(subject, TaskKey) and subject in fleet.tasks:
+            work += len(fleet.tasks[subject].samples)
         quiet_for = QUIET_S
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, subject, rules)
+            now = judged.look(known, subject, rules, memo)
+            work += SIGN_WORK * judged.signs
             quiet_for = min(quiet_for, judged.quiet_for)
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
         if scope in {"task", "process"}:
             quiet[subject] = event.at + quiet_for
-    if suspicions:
-        fleet = _with_suspicions(fleet, suspicions)
-    if quiet:
-        fleet = with_fields(fleet, quiet_until=with_items(fleet.quiet_until, quiet))
+    fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
     if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
@@ -85,7 +94,7 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
                 suspicions.setdefault(place, {})[key] = Suspicion(
                     last_reading=0.0, finding=finding.id
                 )
-    return _with_suspicions(fleet, suspicions) if suspicions else fleet
+    return _with_suspicions(fleet, suspicions)
 
 
 _NOTHING: Mapping[str, Suspicion] = {}
@@ -97,6 +106,7 @@ class _Judged:
 
     Attributes:
         findings: Those that opened, changed or closed.
+        signs: How many signs were seen.
         quiet_for: Seconds for which nothing else can be found, as long as nothing changes.
     """
 
@@ -107,17 +117,23 @@ class _Judged:
         self._at = at
         self.findings: list[Finding] = []
         self.quiet_for = QUIET_S
+        self.signs = 0
 
     def look(
-        self, known: Mapping[str, Suspicion], subject: Subject, rules: JudgeConfig
+        self,
+        known: Mapping[str, Suspicion],
+        subject: Subject,
+        rules: JudgeConfig,
+        memo: dict[object, Any],
     ) -> Mapping[str, Suspicion]:
         """Return the suspicions after a look at a subject."""
         is_open = frozenset(key for key, each in known.items() if each.finding) if known else _NONE
-        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open)
+        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
         seen = _seen(self._kind, scene, self._scope, subject)
         if seen is None:
             return known
         self.quiet_for = seen.quiet_for
+        self.signs = len(seen.found)
         return self.take(known, seen) if seen.found or known else known
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
@@ -193,9 +209,7 @@ class _Judged:
         now = _with_words(replace(finding, severity=severity), sign)
         if now == finding:
             return finding
-        is_worse = severity != finding.severity
-        acknowledged_at = None if is_worse else finding.acknowledged_at
-        return replace(now, changed_at=self._at, acknowledged_at=acknowledged_at)
+        return replace(now, changed_at=self._at)
 
 
 def _with_words(finding: Finding, sign: Sign) -> Finding:
@@ -292,7 +306,15 @@ def _subject_of(finding: Finding, scope: Scope) -> Subject:
             return None
 
 
+def _with_quiet(fleet: Fleet, quiet: Mapping[Subject, float]) -> Fleet:
+    if not quiet:
+        return fleet
+    return with_fields(fleet, quiet_until=with_items(fleet.quiet_until, quiet))
+
+
 def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspicion]]) -> Fleet:
+    if not changed:
+        return fleet
     kept = {place: each for place, each in changed.items() if each}
     suspicions = with_items(fleet.suspicions, kept)
     empty = [place for place in changed if place not in kept and place in suspicions]

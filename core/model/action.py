@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Literal
 
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
@@ -24,7 +25,16 @@ class Verb(StrEnum):
     RELEASE = "release"
     RECOVER = "recover"
     INTERRUPT = "interrupt"
-    END = "end"
+    KILL = "kill"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Verb | None":
+        """Read the word of older recordings and databases."""
+        return next((verb for verb, word in OLDER_VERBS.items() if word == value), None)
+
+
+OLDER_VERBS = MappingProxyType({Verb.KILL: "end"})
+"""The word of an older evalroom for a verb that has another word now."""
 
 
 Scope = Literal["sample", "task", "model", "process"]
@@ -176,7 +186,7 @@ OFFERS: tuple[Offer, ...] = (
     ),
     Offer(
         name="pause-now", scope="task", action=_PAUSE_NOW, letter="P",
-        word="pause now", needs="hard pause",
+        word="pause now", needs="pause now",
         help="Also hold the samples in flight at their next model call; time limits keep running.",
     ),
     Offer(
@@ -210,7 +220,7 @@ OFFERS: tuple[Offer, ...] = (
         help="Score samples in flight as they are; each sample is held for a moment.",
     ),
     Offer(
-        name="score-completed", scope="task",
+        name="score-finished", scope="task",
         action=Action(verb=Verb.SCORE, completed_only=True), letter="o",
         word="score finished", needs="score task",
         help="Compute metrics of the finished samples only: no sample is held, no model is called.",
@@ -238,7 +248,7 @@ OFFERS: tuple[Offer, ...] = (
     ),
     Offer(
         name="pause-now", scope="model", action=_PAUSE_NOW, letter="P",
-        word="pause model now", needs="hard pause",
+        word="pause model now", needs="pause now",
         help="Also hold every call to this model, graders included; time limits keep running.",
     ),
     Offer(
@@ -254,7 +264,7 @@ OFFERS: tuple[Offer, ...] = (
     ),
     Offer(
         name="pause-now", scope="process", action=_PAUSE_NOW, letter="P",
-        word="pause now", needs="hard pause",
+        word="pause now", needs="pause now",
         help="Also hold the samples in flight at their next model call; time limits keep running.",
     ),
     Offer(
@@ -283,7 +293,7 @@ OFFERS: tuple[Offer, ...] = (
         help="Send SIGINT, as Ctrl+C does: samples are cancelled, logs written, the process exits.",
     ),
     Offer(
-        name="end", scope="process", action=Action(verb=Verb.END), letter="K",
+        name="kill", scope="process", action=Action(verb=Verb.KILL), letter="K",
         word="kill leftover process", needs=None, is_destructive=True, dry_run=False,
         help="Send SIGKILL to a process whose logs are final but that did not exit.",
     ),

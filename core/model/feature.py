@@ -5,7 +5,7 @@ from typing import Literal
 Feature = Literal[
     "tasks", "samples", "sample", "events", "messages", "store", "task config", "process config",
     "throughput", "task score", "sample score", "log flush", "keep", "release",
-    "pause task", "resume task", "pause process", "resume process", "hard pause",
+    "pause task", "resume task", "pause process", "resume process", "pause now",
     "pause model", "resume model", "cancel task", "drain task", "cancel sample",
     "cancel tool call", "requeue sample", "score task", "score sample",
     "change task config", "change process config",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from core.ids import Address, Target
 from core.model.action import Action
@@ -13,14 +14,23 @@ Basis = Mapping[str, BasisValue]
 
 
 class OrderState(StrEnum):
-    """The state of an order: not sent yet, then its outcome. Only `unknown` may change later."""
+    """The state of an order: being sent, then its outcome. Only `unknown` may change later."""
 
-    INTENT = "intent"
+    SENDING = "sending"
     DONE = "done"
-    NOOP = "noop"
+    NO_CHANGE = "no change"
     REFUSED = "refused"
     FAILED = "failed"
     UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "OrderState | None":
+        """Read the words of older recordings and databases."""
+        return next((state for state, word in OLDER_STATES.items() if word == value), None)
+
+
+OLDER_STATES = MappingProxyType({OrderState.SENDING: "intent", OrderState.NO_CHANGE: "noop"})
+"""The words of an older evalroom for states that have another word now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +87,7 @@ class Order:
     undo: Action | None = None
     reason: str = ""
     is_ours: bool = False
-    state: OrderState = OrderState.INTENT
+    state: OrderState = OrderState.SENDING
     message: str = ""
     ended_at: float | None = None
 
@@ -89,7 +99,7 @@ class Order:
     @property
     def is_open(self) -> bool:
         """Whether its outcome is not known yet."""
-        return self.state in {OrderState.INTENT, OrderState.UNKNOWN}
+        return self.state in {OrderState.SENDING, OrderState.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

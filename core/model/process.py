@@ -106,6 +106,7 @@ class Process:
         slow_polls: Its polls that wait long, because of their cost.
         operations: What its samples and it have done for some seconds, by its trace file; None:
             not known.
+        units: How many processes it counts as (`core.model.limits.units`).
         task_units: How many rows its tasks count as (`core.model.limits.units`).
         tasks_left_out: How many of its tasks are not kept, because they are too many.
     """
@@ -139,6 +140,7 @@ class Process:
     is_stopped: bool = False
     slow_polls: tuple[SlowPoll, ...] = ()
     operations: tuple[Operation, ...] | None = None
+    units: int = 1
     task_units: int = 0
     tasks_left_out: int = 0
 

@@ -58,9 +58,9 @@ class TaskRow:
         status: `running` or `completed`. Completed means finished, not successful.
         started_at, completed_at: When it started and finished.
         paused: The latches that pause it: `task`, `process`, `model`.
-        paused_now: Those of them that are hard pauses.
+        paused_now: Those of them that are `pause now`.
         quiesced: Whether no sample is in flight while it is paused.
-        held: Samples that a hard pause holds at a model call.
+        held: Samples that a `pause now` holds at a model call.
         resolving: `drain`, `score` or `error` while a graceful stop is pending.
         attempts: Number of the attempt, from 1.
         epochs: Number of epochs.
@@ -168,6 +168,7 @@ class Task:
         calls: Durations of finished calls, seconds, by type (`model`, `tool`); oldest first.
         waits: Its newest readings in which samples waited for retries, oldest first.
         usual: What its finished samples took.
+        run_again: Its samples that were run again: how often, and whether they passed; bounded.
         first_done_s: Seconds from its start until its first sample was completed; None: none is,
             or nobody saw when.
     """
@@ -197,6 +198,9 @@ class Task:
     calls: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
     waits: tuple[WaitPoint, ...] = ()
     usual: Usual = Usual()
+    run_again: Mapping[SampleId, tuple[int, bool]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     first_done_s: float | None = None
 
     @property

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from core.ctl.decode import (
     JsonObject,
@@ -18,7 +19,7 @@ from core.ctl.decode import (
 from core.errors import AnswerMalformed
 from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
-from core.model.limits import MAX_PROCESSES
+from core.model.limits import MAX_PROCESSES, units
 from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
 from core.watch.polls import TASKS_POLL, sampled_task
 
@@ -131,8 +132,11 @@ def process_reports(machine: MachineName, body: bytes, *, at: float) -> ProcessR
         AnswerMalformed: The body is not a list.
     """
     rows = first_rows(body, MAX_PROCESSES)
-    reports = (_report(machine, raw, at=at) for raw in rows.items)
-    return ProcessReports(tuple(each for each in reports if each is not None), rows.left_out)
+    sums = accumulate(units(raw) for raw in rows.items)
+    fitting = [raw for raw, total in zip(rows.items, sums, strict=True) if total <= MAX_PROCESSES]
+    reports = (_report(machine, raw, at=at) for raw in fitting)
+    left_out = rows.left_out + len(rows.items) - len(fitting)
+    return ProcessReports(tuple(each for each in reports if each is not None), left_out)
 
 
 def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
@@ -171,6 +175,7 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         is_cut_off=text(row, "channel") == "removed",
         is_stopped=flag(row, "is_stopped") is True,
         slow_polls=_slow_polls(row),
+        units=units(raw),
     )
     return ProcessReport(
         event=event,

@@ -79,14 +79,16 @@ def test_without_yes_and_without_a_terminal_it_is_refused_after_the_preview(
     assert paused(one) is None
 
 
-def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one: Eval) -> None:
+def test_a_yes_does_it_a_repeat_changes_nothing_and_undo_takes_it_back(
+    home: Home, one: Eval
+) -> None:
     ran = home.run("act", "pause", "turns", "--yes", "--reason", "a quiet night", "--json")
     assert ran.status == 0
     assert ran.json["targets"][0]["outcome"] == {"state": "done", "message": "paused"}
     assert paused(one) == ["task"]
     again = home.run("act", "pause", "turns", "--yes", "--json")
     assert again.status == 0
-    assert again.json["targets"][0]["outcome"]["state"] == "noop"
+    assert again.json["targets"][0]["outcome"]["state"] == "no change"
     undone = home.run("undo", "--yes")
     assert (undone.status, undone.err) == (0, "")
     assert undone.out.startswith("Undo pause: turns on here: affects")
@@ -98,7 +100,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert orders[1]["reason"] == "a quiet night"
     nothing = home.run("undo", "--yes")
     assert nothing.status == 2
-    assert "there is nothing to undo" in nothing.err
+    assert "nothing can be undone" in nothing.err
 
 
 def test_a_destructive_action_needs_its_words_and_yes_does_not_replace_them(
@@ -258,7 +260,7 @@ def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one:
 @pytest.mark.parametrize(
     ("states", "status"),
     [
-        (["done", "noop"], 0),
+        (["done", "no change"], 0),
         (["done", "failed"], 1),
         (["unknown"], 1),
         (["done", "refused"], 4),
@@ -293,7 +295,7 @@ def test_where_no_machine_answers_it_ends_with_3(home: Home) -> None:
     assert ran.json["targets"] == []
 
 
-def test_a_requeue_where_nothing_is_errored_is_a_noop(home: Home) -> None:
+def test_a_requeue_where_nothing_is_errored_changes_nothing(home: Home) -> None:
     ran = home.run("act", "requeue", "turns", "--errored", "--yes", "--json")
     assert (ran.status, ran.err) == (0, "")
     assert ran.json["targets"] == []

@@ -24,7 +24,7 @@ from tests.support.waiting import WAIT_S
 
 COMMANDS = (
     "status", "samples t", "sample t 1", "machines", "machines check m", "act pause t",
-    "undo --yes", "config-set t --max-samples 2", "guide park t", "launch s.toml",
+    "undo --yes", "config-set t --max-samples 2", "guide interrupt t", "launch s.toml",
     "runs", "run r", "doctor",
 )  # fmt: skip
 

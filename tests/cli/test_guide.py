@@ -24,19 +24,19 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     home.watch_here(one.data_dir)
     target = f"here:{one.pid}"
 
-    tried = home.run("guide", "park", target, "--dry-run")
+    tried = home.run("guide", "interrupt", target, "--dry-run")
     assert tried.status == 0, tried
     assert "eval-set --detach" in tried.out
     assert "no new samples start" in tried.out
     assert "no guide has been started" in home.run("guide", "list").out
     assert not one.task()["process_paused"]
 
-    refused = home.run("guide", "park", target)
+    refused = home.run("guide", "interrupt", target)
     assert refused.status == 4, refused
     assert "Add --yes" in refused.out
     assert not one.task()["process_paused"]
     [left] = home.run("guide", "list", "--json").json["guides"]
-    assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
+    assert (left["kind"], left["steps"][1]["state"]) == ("interrupt", "waiting")
 
     closed = home.run_closed("guide", "resume", left["id"])
     assert (closed.status, "Add --yes" in closed.out) == (4, True)
@@ -82,7 +82,7 @@ def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_prob
     one.wait_rows(bool)
     home = Home(tmp_path)
     home.watch_here(one.data_dir)
-    words = ("guide", "park", f"here:{one.pid}")
+    words = ("guide", "interrupt", f"here:{one.pid}")
     terminal = Terminal((*EVALROOM, *words), env=home.env, cwd=tmp_path)
     try:
         terminal.until("? [y/N] ")
@@ -124,5 +124,5 @@ def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path
 
 
 def test_words_that_go_with_another_guide_are_refused(tmp_path: Path) -> None:
-    ran = Home(tmp_path).run("guide", "park", "x", "--others")
+    ran = Home(tmp_path).run("guide", "interrupt", "x", "--others")
     assert (ran.status, "guide cleanup" in ran.err) == (2, True)

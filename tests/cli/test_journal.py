@@ -14,12 +14,16 @@ import pytest
 from cli.commands.journal import order_lines
 from cli.main import main
 from cli.parser.moments import moment
+from core.events import ContentRevealed
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
 from core.model.action import Action, Change, Verb
 from core.model.order import Order, OrderState, Outcome
 from storage.database import Database
+from storage.identity import operator_name
+from storage.journal import Journal
 from storage.orders import OrderJournal
 from storage.schema import migrations
+from tests.support.clocks import RealClock
 from tests.support.commands import Home
 from tests.support.coroutines import run_async
 from tests.support.hostile_fleets import HOSTILE
@@ -63,7 +67,7 @@ def ids(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_without_a_history_no_file_is_made(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["journal"]) == 0
-    assert capsys.readouterr().out == "there are no orders yet\n"
+    assert capsys.readouterr().out == "no orders yet\n"
     assert main(["journal", "--json"]) == 0
     assert ids(capsys) == ""
     assert not database(here).exists()
@@ -106,7 +110,7 @@ def test_orders_are_found_by_each_option(here: Home, capsys: pytest.CaptureFixtu
         (["--machine", "nowhere"], ""),
         (["--action", "config"], "d"),
         (["--state", "done"], "a"),
-        (["--state", "intent", "--action", "pause"], "c"),
+        (["--state", "sending", "--action", "pause"], "c"),
         (["rate"], "a"),
         (["!rate"], "dcb"),
         (["/gpt.5/"], "c"),
@@ -186,6 +190,49 @@ def test_a_hostile_order_is_printed_harmless(
     assert main(["journal", "--json"]) == 0
     [entry] = json.loads(capsys.readouterr().out)["orders"]
     assert entry["sample_id"] == HOSTILE.replace("\ud800", "\ufffd")  # jq reads it too
+
+
+def reveal(home: Home, *events: ContentRevealed) -> None:
+    async def written() -> None:
+        async with Database.at(database(home)) as kept:
+            await Journal(kept, limit_mib=64, clock=RealClock()).keep(events)
+
+    run_async(written())
+
+
+def revealed(capsys: pytest.CaptureFixture[str], *words: str) -> list[tuple[str, str]]:
+    assert main(["journal", "--revealed", "--json", *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["revealed"]
+    return [(row["machine"], row["sample_id"]) for row in rows]
+
+
+def test_who_revealed_the_text_of_which_sample_is_listed(
+    here: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["journal", "--revealed"]) == 0
+    assert capsys.readouterr().out == "nobody revealed any text\n"
+    now = time.time()
+    old, new = (
+        ContentRevealed(
+            at=now - ago, sample=SampleKey(PAUSED, name, 2), eval_id="e", operator=operator
+        )
+        for ago, name, operator in ((90_000.0, HOSTILE, "eve"), (60.0, "s1", ""))
+    )
+    reveal(here, old, new)
+    keep(here, given())
+    place = str(PAUSED.machine)
+    assert revealed(capsys)[0] == (place, "s1")
+    assert revealed(capsys, "--since", "2h") == [(place, "s1")]
+    assert revealed(capsys, "--limit", "1") == [(place, "s1")]
+    assert len(revealed(capsys, "--machine", place)) == 2
+    assert revealed(capsys, "--machine", "other") == []
+    assert main(["journal", "--revealed"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert f"{operator_name()} revealed sample s1/2 of task" in first
+    assert "eve revealed sample" in second
+    assert second.isprintable()
+    assert main(["journal", "--revealed", "--action", "pause"]) == 2
+    assert "--revealed takes no action" in capsys.readouterr().err
 
 
 def test_it_is_read_while_an_evalroom_writes_and_makes_no_link(home: Home) -> None:

@@ -27,11 +27,11 @@ LINES = (
     "findings --closed", "findings ack abc --all", "journal --since 2h words",
     "act pause t u --now --all --on m --reason why", "act cancel t --manner score --confirm t",
     "config-set t --max-samples 2 --timeout 9 --wait 3 --key k 4", "undo --yes",
-    "guide park t", "guide incident --model m --now", "guide list", "guide resume 1 --skip",
+    "guide interrupt t", "guide incident --model m --now", "guide list", "guide resume 1 --skip",
     "launch s.toml --set limit=1 --wait --confirm prod", "runs", "run r", "output r --follow",
     "attach r", "sessions", "sessions end s --confirm s", "templates", "templates mine",
     "secrets list", "secrets set K", "secrets delete K --yes", "replay f --speed 2", "probe",
-    "doctor m --json", "triage t --json",
+    "doctor m --json", "triage t --json", "why t#1/1",
     "config path", "demo --seconds 9 --headless",
 )  # fmt: skip
 
@@ -123,7 +123,7 @@ def test_a_second_word_chooses_the_command(line: str, kind: type[ParsedCommand])
         ("machines check", "needs a machine"),
         ("machines prepare m", "needs a machine and a spec"),
         ("sessions end", "needs the name of a session"),
-        ("guide park x --others", "--others goes with: evalroom guide cleanup"),
+        ("guide interrupt x --others", "--others goes with: evalroom guide cleanup"),
         ("act drain t --now", "--now goes with pause, not with drain"),
         ("act config t", "`act config` does not exist"),
         ("config-set t", "no knob was given"),

@@ -148,6 +148,12 @@ def test_hostile_text_of_an_eval_reaches_the_output_harmless(
     kept = [each for each in events if each["event"] == "ContentRevealed"]
     assert len(kept) == 4
     assert all(each["operator"] for each in kept)
+    listed = home.run("journal", "--revealed", "--json").json["revealed"]
+    assert [each["operator"] for each in listed] == [each["operator"] for each in kept[::-1]]
+    printed = home.run("journal", "--revealed").out
+    assert len(printed.splitlines()) == 4
+    assert all(char == "\n" or char.isprintable() for char in printed)
+    assert printed.count(f"of task {row['task_id']}, pid {hostile_eval.pid} on here") == 4
 
 
 def test_a_machine_that_is_down_says_so_and_the_rest_is_shown(home: Home) -> None:

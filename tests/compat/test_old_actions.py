@@ -93,7 +93,7 @@ async def test_missing_features_are_unavailable_and_the_others_work(
                 assert (await acted.one(action, target))[0] is OrderState.DONE
                 assert one.task()["paused_now"] == ["task"]
             elif name == "call":
-                assert (await acted.one(action, target))[0] is OrderState.NOOP
+                assert (await acted.one(action, target))[0] is OrderState.NO_CHANGE
             else:
                 state, message = await acted.one(action, target)
                 assert state is OrderState.DONE, (name, message)

@@ -21,7 +21,7 @@ HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.execu
     ("version", "says"),
     [
         ("0.3.246", "stop Inspect: Inspect 0.3.246 does not have --detach; "),
-        ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task"),
+        ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to pause now, drain task"),
     ],
 )
 async def test_the_limits_of_an_old_inspect_are_reported(

@@ -48,7 +48,7 @@ def orders_in(path: Path) -> list[tuple[str, str]]:
         return []
 
 
-@pytest.mark.parametrize("moment", ["intent", "sent", "answered"])
+@pytest.mark.parametrize("moment", ["sending", "sent", "answered"])
 async def test_a_killed_evalrooms_order_is_reported_and_resolved_once(
     tmp_path: Path, one: Eval, moment: str
 ) -> None:
@@ -60,7 +60,7 @@ async def test_a_killed_evalrooms_order_is_reported_and_resolved_once(
     await asyncio.to_thread(kill_at, moment, child, home, one)
     database = tmp_path / ".local/share/evalroom/history.sqlite3"
     [(order, state)] = orders_in(database)
-    kept = await resolved(database, one, order) if state == "intent" else None
+    kept = await resolved(database, one, order) if state == "sending" else None
     applied = one.task()["paused"] != before
     if kept is not None:
         assert kept.state is (OrderState.DONE if applied else OrderState.FAILED)

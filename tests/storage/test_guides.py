@@ -1,6 +1,8 @@
 """Guides on disk: as they stood, and taken over once."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
 from core.model.order import Instance
 from storage.database import Database
-from storage.guides import Guides, read_guides
+from storage.guides import Guides, _save, read_guides
+from storage.schema import APPLICATION_ID, migrations
 from tests.support.orders import HERE
 
 P = ProcessKey(MachineName("h100-1"), 7, "boot:\udc80")
@@ -60,6 +63,24 @@ async def test_a_guide_comes_back_as_it_was_saved_also_without_a_database_of_its
         assert list(await book(database).recent(5)) == [GUIDE]
     assert read_guides(path, 5) == (GUIDE,)
     assert read_guides(path.with_name("none"), 5) == ()
+
+
+async def test_an_older_guide_gets_the_word_of_today(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    older = replace(GUIDE, kind=GuideKind.INTERRUPT)
+    with closing(sqlite3.connect(path)) as raw:
+        for number, sql in migrations()[:7]:
+            raw.executescript(sql)
+            raw.execute(f"PRAGMA user_version = {number}")
+        raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        raw.row_factory = sqlite3.Row
+        _save(raw, older)
+        raw.execute("UPDATE guide SET body = json_set(body, '$.kind', 'park')")
+        raw.commit()
+    assert list(read_guides(path, 5)) == [older]
+    async with Database.at(path) as database:
+        [row] = await database.read("SELECT json_extract(body, '$.kind') AS kind FROM guide")
+        assert row["kind"] == "interrupt"
 
 
 async def test_open_guides_are_listed_before_those_that_ended(path: Path) -> None:

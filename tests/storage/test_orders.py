@@ -22,10 +22,10 @@ from core.model.order import Instance, Order, OrderState, Outcome
 from storage.database import Database
 from storage.identity import this_instance
 from storage.journal import Journal
-from storage.order_rows import order_of
+from storage.order_rows import INSERT, order_of, row_of
 from storage.orders import OrderJournal, read_orders
 from storage.retention import EventFilter
-from storage.schema import DatabaseNewer, migrations
+from storage.schema import APPLICATION_ID, DatabaseNewer, migrations
 from tests.support.clocks import SetClock
 from tests.support.model_values import orders
 from tests.support.orders import HERE, order
@@ -80,7 +80,7 @@ async def test_every_kind_of_target_comes_back(
 @given(orders)
 @settings(max_examples=60)
 def test_any_order_comes_back_with_its_target_and_what_it_was_based_on(given: Order) -> None:
-    from storage.order_rows import INSERT, SELECT, row_of
+    from storage.order_rows import SELECT
 
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.row_factory = sqlite3.Row
@@ -220,7 +220,7 @@ async def test_an_evalroom_killed_before_it_knew_leaves_what_one_of_the_next_tak
             let_go(two)
         lives.kill()
     assert taken == ["a"]
-    assert kept["a"].state is kept["b"].state is OrderState.INTENT
+    assert kept["a"].state is kept["b"].state is OrderState.SENDING
 
 
 async def test_orders_are_found_by_what_is_asked(path: Path) -> None:
@@ -242,7 +242,7 @@ async def test_orders_are_found_by_what_is_asked(path: Path) -> None:
         assert await ids(OrderQuery(since=2)) == "cb"
         assert await ids(OrderQuery(machine=MachineName("h2"))) == "b"
         assert await ids(OrderQuery(verb=Verb.CANCEL)) == "c"
-        assert await ids(OrderQuery(state=OrderState.INTENT)) == "ca"
+        assert await ids(OrderQuery(state=OrderState.SENDING)) == "ca"
         assert await ids(OrderQuery(text="rate cyb")) == "a"
         assert await ids(OrderQuery(text="!rate", limit=1)) == "c"
         assert (
@@ -310,6 +310,47 @@ async def test_a_history_from_before_orders_keeps_what_it_has(path: Path) -> Non
         assert database.moved_aside is None
 
 
+async def test_the_words_of_an_older_history_are_read_and_then_replaced(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    kill = Action(verb=Verb.KILL)
+    given = [order("a"), order("b", action=kill), order("c")]
+    with closing(sqlite3.connect(path)) as raw:
+        for number, sql in migrations()[:7]:
+            raw.executescript(sql)
+            raw.execute(f"PRAGMA user_version = {number}")
+        raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        raw.executemany(INSERT, [row_of(each) for each in given])
+        raw.execute("UPDATE orders SET state = 'intent' WHERE id = 'a'")
+        raw.execute(
+            "UPDATE orders SET state = 'noop', verb = 'end',"
+            " action = json_set(action, '$.verb', 'end') WHERE id = 'b'"
+        )
+        raw.execute("UPDATE orders SET state = 'done' WHERE id = 'c'")
+        raw.commit()
+
+    def found(wanted: OrderQuery) -> list[str]:
+        return [each.id for each in read_orders(path, wanted)]
+
+    for _ in range(2):  # by a command that only reads the file, then after a room opened it
+        assert {each.id: each.state for each in read_orders(path, OrderQuery())} == {
+            "a": OrderState.SENDING,
+            "b": OrderState.NO_CHANGE,
+            "c": OrderState.DONE,
+        }
+        assert found(OrderQuery(state=OrderState.SENDING)) == ["a"]
+        assert found(OrderQuery(state=OrderState.NO_CHANGE)) == ["b"]
+        assert found(OrderQuery(verb=Verb.KILL)) == ["b"]
+        [killed] = read_orders(path, OrderQuery(verb=Verb.KILL))
+        assert killed.action == kill
+        async with Database.at(path) as database:
+            rows = await database.read("SELECT id, state, verb FROM orders ORDER BY id")
+            assert [tuple(row) for row in rows] == [
+                ("a", "sending", "pause"), ("b", "no change", "kill"), ("c", "done", "pause"),
+            ]  # fmt: skip
+    async with Database.at(path) as database:
+        assert [each.id for each in await book(database).take_up(HERE)] == ["a"]
+
+
 async def test_orders_outlast_events_and_progress_when_room_is_short(path: Path) -> None:
     clock = SetClock()
     long = "x" * 4_000
@@ -327,7 +368,9 @@ async def test_orders_outlast_events_and_progress_when_room_is_short(path: Path)
 
         more = [order(f"m{n}", at=1_000.0 + n, preview=long) for n in range(400)]
         await journal.intend(more)
-        await database.write(lambda c: c.execute("UPDATE orders SET state = 'noop' WHERE at > 999"))
+        await database.write(
+            lambda c: c.execute("UPDATE orders SET state = 'failed' WHERE at > 999")
+        )
         await history.tidy(clock.now())
         assert await database.size() <= 1 << 20
         left = [each.id for each in await journal.recent(999)]

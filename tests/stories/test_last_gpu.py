@@ -2,12 +2,11 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.commands import Home
+from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
 from tests.support.gpus import TWO, Gpus
 from tests.support.launches import alive, end_all
@@ -36,10 +35,7 @@ def gpus() -> Iterator[Gpus]:
 
 def _operator(gpus: Gpus, name: str) -> Home:
     home = Home(gpus.folder / name)
-    home.configure(
-        f'[[machines]]\nname = "local"\nlink = "command"\npython = "{sys.executable}"\n'
-        f'gpu_locks = "{gpus.locks}"\n'
-    )
+    home.configure(machine("local") + f'gpu_locks = "{gpus.locks}"\n')
     (home.folder / "s.toml").write_text(SPEC)
     return home
 

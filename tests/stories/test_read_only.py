@@ -254,7 +254,7 @@ def _lines(target: str) -> dict[str, list[str]]:
         "act": ["act", "pause", target, "--yes"],
         "config-set": ["config-set", target, "--max-samples", "1", "--yes"],
         "undo": ["undo", "--yes"],
-        "guide": ["guide", "park", "here:", "--yes", "--confirm", "here"],
+        "guide": ["guide", "interrupt", "here:", "--yes", "--confirm", "here"],
         "guide list": ["guide", "list"],
         "launch": ["launch", "s.toml", "--yes"],
         "runs": ["runs"],
@@ -323,7 +323,7 @@ def test_a_command_sends_only_what_the_table_allows(
 @GROUP
 @pytest.mark.timeout(240)
 def test_a_guide_of_another_room_sends_nothing_either(home: Home, wire: Wire, one: Eval) -> None:
-    home.run("guide", "park", f"here:{one.pid}", timeout=90)  # it waits for a confirmation
+    home.run("guide", "interrupt", f"here:{one.pid}", timeout=90)  # it waits for a confirmation
     listed = home.run("guide", "list", "--json").json["guides"]
     assert listed
     for sent in wire.folder.glob("sent.*"):

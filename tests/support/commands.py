@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.reached import HOMES_EVALS
 from tests.support.tree import ROOT
 
 EVALROOM = (sys.executable, "-m", "tests.support.patient_evalroom")
@@ -91,10 +92,8 @@ class Home:
         )  # fmt: skip
 
 
-def machine(name: str, data_dir: Path | None = None, command: Sequence[str] = ()) -> str:
-    """Return a `[[machines]]` table of a command link."""
-    lines = ["[[machines]]", f'name = "{name}"', 'link = "command"']
+def machine(name: str, data_dir: Path | str = HOMES_EVALS, command: Sequence[str] = ()) -> str:
+    """Return a `[[machines]]` table of a command link; it shows the evals of one data folder."""
+    lines = ["[[machines]]", f'name = "{name}"', 'link = "command"', f'data_dir = "{data_dir}"']
     lines += [f'python = "{sys.executable}"', f"command = {json.dumps(list(command))}"]
-    if data_dir is not None:
-        lines.append(f'data_dir = "{data_dir}"')
     return "\n".join(lines) + "\n"

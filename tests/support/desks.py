@@ -3,43 +3,27 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.errors import StorageError
-from core.events import Event, ProbeAnswered
+from core.events import Event
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
-from core.model.machine import ProbeFound
 from core.model.task import ProgressPoint
-from core.ports import Received
+from core.ports import MutesRead, Received
 from tests.support import waiting
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection
-from tests.support.fleets import (
-    H1,
-    NOW,
-    named,
-    task_key,
-)
+from tests.support.fleets import NOW, named, probe_answered, task_key
 
 KEY = task_key()
-PROBE = ProbeAnswered(
-    at=NOW,
-    machine=H1,
-    probe=ProbeFound(
-        python="3.12",
-        host="h",
-        platform="linux",
-        user="op",
-        pid=7,
-        read_only=True,
-        clock_offset=0.0,
-    ),
-)
+PROBE = probe_answered(user="op", pid=7, read_only=True)
 
 
 class FakeObserver:
@@ -78,6 +62,7 @@ class FakeEventStore:
         self.findings: list[Finding] = []
         self.fails = False
         self.acknowledged_elsewhere: set[str] = set()
+        self.mutes_elsewhere: list[FindingsMuted] = []
 
     async def keep(self, events: Sequence[Event]) -> None:
         if self.fails:
@@ -90,8 +75,16 @@ class FakeEventStore:
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         self.findings += findings
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
-        return [each for each in findings if each in self.acknowledged_elsewhere]
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
+        known = {each.id: each for each in self.findings if each.id in findings}
+        return [
+            replace(each, acknowledged_at=each.opened_at + 1)
+            for each in known.values()
+            if each.id in self.acknowledged_elsewhere
+        ]
+
+    async def mutes_after(self, number: int) -> MutesRead:
+        return MutesRead(tuple(self.mutes_elsewhere[number:]), len(self.mutes_elsewhere))
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         return [

@@ -12,6 +12,7 @@ from core.events import (
     LogRead,
     MachineNamed,
     MachineRead,
+    ProbeAnswered,
     ProcessGone,
     ProcessSeen,
     SamplesSeen,
@@ -21,7 +22,15 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples, Metric
-from core.model.machine import Gpu, GpuProcess, LinkState, MachineFacts, Memory, ToolState
+from core.model.machine import (
+    Gpu,
+    GpuProcess,
+    LinkState,
+    MachineFacts,
+    Memory,
+    ProbeFound,
+    ToolState,
+)
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts
 from core.model.task import TaskCounts, TaskRow
@@ -59,6 +68,15 @@ def link(
 ) -> LinkChanged:
     """Its link came to a state."""
     return LinkChanged(at=at, machine=machine, state=state, **more)
+
+
+def probe_answered(machine: MachineName = H1, at: float = NOW, **more: Any) -> ProbeAnswered:
+    """Its probe answered; its clock is the desk's."""
+    probe = ProbeFound(
+        python="3.11", host=machine, platform="Linux", user="me", pid=9, read_only=False,
+        clock_offset=0.0,
+    )  # fmt: skip
+    return ProbeAnswered(at=at, machine=machine, probe=replace(probe, **more))
 
 
 def facts(machine: MachineName = H1, at: float = NOW, **more: Any) -> MachineRead:

@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from storage.identity import this_instance
 from storage.runs import SqliteRunStore
 from tests.support.desk_on_evals import Watched, watching
 from tests.support.processes import wait_gone, with_variable
+from tests.support.reached import HOMES_EVALS
 
 Work = Callable[[MachineName, Job, float], Any]
 
@@ -118,9 +119,11 @@ async def launching(
     secrets: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Launched, None]:
     """A room's launches over these machines; its history is kept in `folder`."""
-    config = Config(machines=tuple(machines))
+    config = Config(machines=tuple(_with_own_evals(each) for each in machines))
     async with (
-        watching(machines, known_hosts or folder / "known_hosts", read_only=False) as watched,
+        watching(
+            config.machines, known_hosts or folder / "known_hosts", read_only=False
+        ) as watched,
         Database.at(folder / "history.sqlite3") as database,
     ):
         place = Place(watched.desk, [])
@@ -159,6 +162,10 @@ async def launching(
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking
+
+
+def _with_own_evals(machine: MachineConfig) -> MachineConfig:
+    return machine if machine.data_dir else replace(machine, data_dir=HOMES_EVALS)
 
 
 def alive(run: str) -> list[int]:

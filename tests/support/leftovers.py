@@ -6,35 +6,25 @@ from typing import Any, cast
 
 from core.act.ports import ActionDesk
 from core.act.service import ActionService
-from core.events import Event, MachineRead, ProbeAnswered
+from core.events import Event, MachineRead
 from core.fleet import Fleet
 from core.guide.guide import Guide
 from core.guide.runner import GuideRunner
 from core.ids import MachineName
 from core.model.job import Job
-from core.model.machine import Container, Docker, ProbeFound, SandboxHolder, ToolState
+from core.model.machine import Container, Docker, SandboxHolder, ToolState
 from tests.support.fleets import (
-    H1,
     NOW,
     facts,
     fleet_after,
     link,
     named,
+    probe_answered,
     process_seen,
     task_row,
     tasks_seen,
 )
 from tests.support.orders import HERE
-
-PROBE = ProbeFound(
-    python="3.11",
-    host="h100-1",
-    platform="Linux",
-    user="me",
-    pid=9,
-    read_only=False,
-    clock_offset=0.0,
-)
 
 
 def left(number: int, **more: Any) -> Container:
@@ -58,7 +48,7 @@ def fleet_with(*events: Event) -> Fleet:
     return fleet_after(
         named(),
         link(at=NOW - 100),
-        ProbeAnswered(at=NOW - 100, machine=H1, probe=PROBE),
+        probe_answered(at=NOW - 100),
         process_seen(started_at=NOW - 9_000),
         tasks_seen(task_row()),
         *events,

@@ -11,6 +11,9 @@ from ssh.factory import connection_for
 from tests.support.sshd import Sshd
 
 PYTHON = "/usr/bin/python3"
+HOMES_EVALS = "~/.local/share"
+"""The data folder of the evals of a home. Without one, a probe of this account also polls the evals
+of all other tests, and waits for those that are stopped or that hang."""
 
 
 def machine_of(sshd: Sshd, user: str = "alice", **changes: Any) -> MachineConfig:
@@ -23,6 +26,7 @@ def machine_of(sshd: Sshd, user: str = "alice", **changes: Any) -> MachineConfig
         identity=str(sshd.key),
         ssh_config="none",
         python=PYTHON,
+        data_dir=HOMES_EVALS,
     )
     return replace(machine, **changes)
 

@@ -113,7 +113,7 @@ class ScriptedActing(ActionService):
         for index, step in enumerate(plan.steps):
             outcome = self.outcomes.get(step.target, Outcome(state=OrderState.DONE, message="done"))
             if step.refusal is not None:
-                outcome = Outcome(state=OrderState.NOOP, message=step.refusal.sentence)
+                outcome = Outcome(state=OrderState.NO_CHANGE, message=step.refusal.sentence)
             report = OrderReport(index=index, step=step, outcome=outcome)
             if step.target in self.changing:
                 self.changing.remove(step.target)

@@ -16,6 +16,7 @@ from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
+from tests.support.waiting import until
 from tui.app import RoomApp
 from tui.screens.guides import GuidesScreen
 
@@ -82,7 +83,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     ).wait_ready()  # fmt: skip
     book, database = Book(), tmp_path / "h.sqlite3"
     async with room_on(one, database, book) as (pilot, app, here):
-        await pilot.press("2", ":", *"guide-park", "enter")
+        await pilot.press("2", ":", *"guide-interrupt", "enter")
         await shows(pilot, "command that resumes the run", 30)
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []
@@ -93,6 +94,11 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
 
         monkeypatch.setattr(app, "copy", copy)
         await pilot.press("y")
+        await shows(pilot, "Someone else wrote this command")
+        await shows(pilot, "Whoever started this eval wrote it, not you.")
+        assert not copied, "the command is someone else's: a second key copies it"
+        await pilot.press("y")
+        await until(lambda: copied, "it is copied", before=pilot.pause)
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")
         assert not here.acted.sent, "other keys send nothing here"

@@ -230,7 +230,7 @@ async def test_where_words_confirm_tab_leads_to_the_reason_and_to_the_other_keys
 
 async def test_a_plan_with_nothing_to_send_takes_escape_alone() -> None:
     _, acting, app = opened()
-    acting.previews[CTF] = Refusal("noop", "task already paused")
+    acting.previews[CTF] = Refusal("no change", "task already paused")
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         text = screen_text(app)
@@ -339,7 +339,7 @@ async def test_every_action_is_found_by_its_name() -> None:
     _, _, app = opened()
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("colon", *"pause-now", "enter")
-        await shows(pilot, "Pause now gdm_intercode_ctf")
+        await shows(pilot, "Pause now: gdm_intercode_ctf")
         await pilot.press("escape", "1", "j", "j", "colon", *"interrupt", "enter")
         await shows(pilot, "Interrupt 2 processes of h100-1")
 

@@ -85,7 +85,7 @@ class ActionController:
         return self._fleet.orders
 
     async def orders_kept(self, limit: int) -> Sequence[Order] | None:
-        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+        """Read at most `limit` orders from the journal, newest first; None without a journal.
 
         Raises:
             StorageError: The journal can't be read.
@@ -227,7 +227,10 @@ class ActionController:
         if not self._may(places):
             return
         found = endings(self._fleet, places)
-        if found:
+        reasons = {each.why_not for each in found}
+        if len(reasons) == 1 and found[0].why_not is not None:
+            self._ui.say(f"Nothing to end: {found[0].why_not}.", "warning")
+        elif found:
             self._choose(places, found, "End")
         else:
             self._ui.say(
@@ -358,13 +361,13 @@ class ActionController:
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
         if not self._sent_plans:
-            self._ui.say("There are no outcomes to show.", "warning")
+            self._ui.say("No outcomes to show.", "warning")
             return
         newest = self._sent_plans[0]
         self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))
 
     def totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         if not self._sent_plans:
             return ()
         outcomes = [
@@ -382,7 +385,9 @@ class ActionController:
         if self._acting is None or not places:
             return
         for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
-            title = f"{entry.title}: unavailable, {entry.why_not}" if entry.why_not else entry.title
+            title = (
+                f"{entry.title} (unavailable: {entry.why_not})" if entry.why_not else entry.title
+            )
             yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )

@@ -63,9 +63,9 @@ class GuideController:
         if keys and places:
             what = f"{keys[0].machine}:{keys[0].pid}"
             yield self._offer(
-                "guide-park",
-                f"Park {what} safely: pause, wait, flush, interrupt; keeps the command to resume",
-                lambda: self._begin(lambda: self.guiding.park(keys[0])),
+                "guide-interrupt",
+                f"Interrupt {what} safely (pause, wait, flush); keep its resume command",
+                lambda: self._begin(lambda: self.guiding.interrupt(keys[0])),
             )
         if tasks:
             yield self._offer(
@@ -74,13 +74,12 @@ class GuideController:
                 lambda: self._begin(lambda: self.guiding.finish(tasks[0])),
             )
         for name, how, now in (
-            ("guide-incident", "Pause", False),
-            ("guide-incident-now", "Hold", True),
+            ("guide-incident", "pause a model everywhere", False),
+            ("guide-incident-now", "pause a model everywhere, and hold its calls", True),
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere;"
-                " later resume only what this paused",
+                f"Provider incident: {how}; later resume what the guide paused",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(

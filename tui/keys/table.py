@@ -7,67 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
-from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
+from tui.keys.list_keys import LIST_KEYS
+from tui.keys.screen_keys import FINDING_KEYS, GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
-    Key(
-        name="down",
-        keys="down,j",
-        action="down",
-        word="down",
-        help="Move down one row.",
-        where="list",
-    ),
-    Key(name="up", keys="up,k", action="up", word="up", help="Move up one row.", where="list"),
-    Key(
-        name="page_down",
-        keys="pagedown,ctrl+d",
-        action="page_down",
-        word="page down",
-        help="Move down one page.",
-        where="list",
-    ),
-    Key(
-        name="page_up",
-        keys="pageup,ctrl+u",
-        action="page_up",
-        word="page up",
-        help="Move up one page.",
-        where="list",
-    ),
-    Key(
-        name="first",
-        keys="home,g",
-        action="first",
-        word="first",
-        help="Go to the first row.",
-        where="list",
-    ),
-    Key(
-        name="last",
-        keys="end,G",
-        action="last",
-        word="last",
-        help="Go to the last row.",
-        where="list",
-    ),
-    Key(
-        name="open",
-        keys="enter",
-        action="open",
-        word="open",
-        help="Open the row under the cursor.",
-        where="table",
-        in_bar=True,
-    ),
-    Key(
-        name="mark",
-        keys="space",
-        action="mark",
-        word="mark",
-        help="Mark the row, or remove its mark.",
-        where="table",
-    ),
+    *LIST_KEYS,
     Key(
         name="actions",
         keys="a",
@@ -266,14 +210,22 @@ KEYS: tuple[Key, ...] = (
         where="panes",
         in_bar=True,
     ),
+    *FINDING_KEYS,
     Key(
-        name="acknowledge",
-        keys="K",
-        action="acknowledge",
-        word="acknowledge",
-        help="Close the findings about errors and losses that stay open until you have seen them.",
+        name="triage",
+        keys="t",
+        action="triage",
+        word="triage",
+        help="Report how far the selection is, what went wrong, and what to do next.",
         where="panes",
-        in_bar=True,
+    ),
+    Key(
+        name="why",
+        keys="Y",
+        action="why",
+        word="why",
+        help="Explain what the selected sample or process does, and whether it is stuck.",
+        where="panes",
     ),
     Key(
         name="older",
@@ -304,7 +256,7 @@ KEYS: tuple[Key, ...] = (
         keys="W",
         action="app.guides",
         word="guides",
-        help="Open the guides: park safely, provider incident, finish early, clean up.",
+        help="Open the guides: interrupt safely, provider incident, finish early, clean up.",
         where="everywhere",
     ),
     Key(

@@ -12,9 +12,9 @@ from typing import Literal
 from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.fleet import Fleet
-from core.fold.operations import operations_of
-from core.ids import SampleKey
-from core.judge.sign import OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.fold.operations import operations_by_task, operations_of
+from core.ids import SampleKey, TaskKey
+from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
 from core.judge.usual_calls import p95
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
@@ -92,15 +92,23 @@ class Stillness:
     is_call: bool = False
 
 
-def stillnesses(fleet: Fleet, task: Task) -> Iterator[tuple[SampleId, Stillness]]:
+def stillnesses(
+    fleet: Fleet, task: Task, operations: Mapping[SampleId, Operation] | None = None
+) -> Iterator[tuple[SampleId, Stillness]]:
     """Yield what each running sample of a task does, and for how long.
 
     Held and waiting samples are left out, and those that wait for a retry or for a person.
+
+    Args:
+        fleet: All that is known.
+        task: The task.
+        operations: Its operations, as `operations_of` returns them; None: they are looked up.
     """
     process, as_of = fleet.processes.get(task.key.process), task.samples_as_of
     if process is None or as_of is None or not _may_stall(process, task):
         return
-    operations = operations_of(fleet, task)
+    if operations is None:
+        operations = operations_of(fleet, task)
     for sample in _running(task, operations):
         key = (sample.sample_id, sample.epoch)
         still = _stillness(task, process, sample, operations.get(key), (as_of, task.as_of))
@@ -133,7 +141,7 @@ def limits_of(scene: Scene, task: Task, still: Stillness) -> tuple[float, float]
     suspect, alarm = (scene.rules.number(rule) for rule in _RULES[still.doing])
     if still.lasted < suspect * NOTED_FROM:
         return suspect, alarm
-    usual = _usual(scene.fleet, task, still)
+    usual = _usual(scene, task, still)
     factor = max(1.0, SCALE * usual / suspect) if suspect > 0 else 1.0
     return suspect * factor, alarm * factor
 
@@ -225,11 +233,24 @@ def _thinks(process: Process, task: Task) -> bool:
     return is_told or _THINKS.search(task.row.model) is not None
 
 
-def _usual(fleet: Fleet, task: Task, still: Stillness) -> float:
+def _operations(
+    scene: Scene, process: Process | None
+) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
+    """Return what the samples of a process do, found once for all its tasks."""
+    if process is None:
+        return {}
+    memo = ("stall: operations", process.key)
+    if memo not in scene.memo:
+        scene.memo[memo] = operations_by_task(scene.fleet, process)
+    found: Mapping[TaskKey, Mapping[SampleId, Operation]] = scene.memo[memo]
+    return found
+
+
+def _usual(scene: Scene, task: Task, still: Stillness) -> float:
     """Return the p95 of finished calls like this one, seconds; 0: too few are known."""
     key = call_key(still)
     own = p95(task.calls.get(key, ()))
-    return max(own, fleet.usual_calls.get(task.row.model, 0.0)) if key == "model" else own
+    return max(own, scene.fleet.usual_calls.get(task.row.model, 0.0)) if key == "model" else own
 
 
 def call_key(still: Stillness) -> str:
@@ -249,7 +270,7 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
     if process is None or not _may_stall(process, task):
         return signs(as_of)
     suspects = _suspects(scene, process, task)
-    operations = operations_of(scene.fleet, task)
+    operations = _operations(scene, process).get(task.key, {})
     found: list[Sign] = []
     for sample in _running(task, operations):
         operation = operations.get((sample.sample_id, sample.epoch)) if operations else None
@@ -266,7 +287,7 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
             continue
         suspect, alarm = limits_of(scene, task, still)
         quiet_for = min(quiet_for, _until_next(still.lasted, suspect, alarm))
-        if still.lasted >= suspect * NOTED_FROM:
+        if still.lasted >= suspect * NOTED_FROM and len(found) < MAX_SIGNS:
             found.append(_sign(scene, task, sample, still, (suspect, alarm)))
     return signs(as_of, found, quiet_for)
 

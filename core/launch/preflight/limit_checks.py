@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from core.launch.engines.tmux import TmuxEngine
+from core.launch.engines.tmux_sessions import TMUX_COMMAND
 from core.launch.plan.eval_set_args import worst_case
 from core.launch.preflight.check_text import size
 from core.launch.preflight.checks import Check, passed, stop, warning
 from core.launch.preflight.filesystem_checks import MIN_DISK_BYTES
-from core.launch.preflight.survey_facts import FolderFacts, LimitFacts, SurveyFacts
+from core.launch.preflight.survey_facts import FolderFacts, LimitFacts, SurveyFacts, TmuxServerFacts
 from core.launch.spec.spec import Spec
 from core.model.machine import ToolState
 
@@ -25,8 +27,12 @@ DEFAULT_SAMPLES = 10
 def limit_checks(facts: SurveyFacts, spec: Spec | None = None) -> Iterator[Check]:
     """Yield whether the limits of the place suffice for a run; without a spec, for a usual one."""
     limits = facts.limits.value
+    server = facts.tmux_server.value
+    if spec is not None and spec.engine == TmuxEngine.name and server is not None:
+        yield from _open_files(server.open_files, _samples(spec), _of_server(server))
+    elif limits is not None:
+        yield from _open_files(limits.open_files, _samples(spec))
     if limits is not None:
-        yield from _open_files(limits, _samples(spec))
         yield from _processes(limits)
         yield from _memory(limits)
     temporary = facts.temporary
@@ -44,18 +50,30 @@ def _samples(spec: Spec | None) -> int:
     return asked if most is None else min(asked, most)
 
 
-def _open_files(limits: LimitFacts, samples: int) -> Iterator[Check]:
-    have = limits.open_files
+def _of_server(server: TmuxServerFacts) -> tuple[str, str]:
+    """Return where the limit of a running tmux server holds, and how to have a new one."""
+    command = " ".join((*TMUX_COMMAND, "kill-server"))
+    return (
+        f"in the tmux server (pid {server.pid}), which keeps the limits of its start,",
+        f"raise the limit of the login, then end that server ({command}) once no run is in it",
+    )
+
+
+def _open_files(
+    have: int | None, samples: int, of_server: tuple[str, str] | None = None
+) -> Iterator[Check]:
     if have is None:
         return
     need = MIN_OPEN_FILES + OPEN_FILES_PER_SAMPLE * samples
-    advice = f"raise the limit of that login (ulimit -n {max(4096, need)}, or limits.conf)"
+    raised = f"ulimit -n {max(4096, need)}, or limits.conf"
+    where, advice = of_server or ("", f"raise the limit of that login ({raised})")
+    a_process = f"{where} a process".strip()
     if have < MIN_OPEN_FILES:
-        text = f"a process may open {have} files (ulimit -n), and Inspect needs {MIN_OPEN_FILES}"
+        text = f"{a_process} may open {have} files (ulimit -n), and Inspect needs {MIN_OPEN_FILES}"
         yield stop("open files", text, advice)
     elif have < need:
         text = (
-            f"a process may open {have} files (ulimit -n);"
+            f"{a_process} may open {have} files (ulimit -n);"
             f" {samples} samples at once may need {need}"
         )
         yield warning("open files", text, f"{advice}, or set a smaller max_samples")

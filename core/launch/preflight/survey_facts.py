@@ -29,7 +29,7 @@ class SurveyPart(Generic[T]):
     Attributes:
         state: Whether the part could be read.
         value: The value; None unless the state is ok.
-        error: Why there is no value; or what is wrong beside it.
+        error: Why the value is missing, or a problem beside it.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -71,6 +71,19 @@ class LimitFacts:
     open_files: int | None = None
     processes_left: int | None = None
     memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TmuxServerFacts:
+    """The tmux server of evalroom's runs, if one runs: its sessions have its limits.
+
+    Attributes:
+        pid: Its process id.
+        open_files: How many files a process in it may have open; None: no limit, or unknown.
+    """
+
+    pid: int
+    open_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +291,7 @@ class SurveyFacts:
 
     host: SurveyPart[HostFacts] = SurveyPart()
     limits: SurveyPart[LimitFacts] = SurveyPart()
+    tmux_server: SurveyPart[TmuxServerFacts] = SurveyPart()
     temporary: SurveyPart[FolderFacts] = SurveyPart()
     session: SurveyPart[str | None] = SurveyPart()
     child: SurveyPart[tuple[int, str]] = SurveyPart()
@@ -303,6 +317,7 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
     return SurveyFacts(
         host=_part(answer, "machine", _as(HostFacts)),
         limits=_part(answer, "limits", _as(LimitFacts)),
+        tmux_server=_part(answer, "tmux_server", _as(TmuxServerFacts)),
         temporary=_part(answer, "temporary", _as(FolderFacts)),
         session=_part(answer, "session", _session),
         child=_part(answer, "child", _child),

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.config.model import MachineConfig
 from core.launch.engines.registry import engine_named, engines_by_program
+from core.launch.engines.tmux_sessions import TMUX_COMMAND
 from core.launch.plan.run_plan import RUNS_FOLDER, UV_PATH, RunPlan
 from core.launch.plan.warnings import package_name
 from core.launch.preflight import requirements
@@ -42,6 +43,7 @@ def survey_job(
         "reservations": list(requirements.lock_folders(machine.gpu_locks)),
         "interpreter": [python or machine.python],
         "skip": _stuck(known),
+        "tmux": list(TMUX_COMMAND),
         "leave_child": machine.link == "command"
         and bool(machine.command)
         and not machine.read_only,

@@ -95,7 +95,7 @@ def _name(fleet: Fleet, place: ActionPlace) -> Shown:
     if isinstance(place, ProcessKey):
         return shown(f"pid {name} on {where}")
     if isinstance(place, SampleKey):
-        return shown(f"{name} of {where}")
+        return shown(f"sample {name} of {_name(fleet, place.task)}")
     return shown(f"{name} on {where}")
 
 
@@ -157,7 +157,7 @@ def _own(
 
 def _title(offer: Offer, fleet: Fleet, places: Sequence[ActionPlace]) -> str:
     word = offer.word[:1].upper() + offer.word[1:]
-    joint = " in" if offer is REQUEUE_ERRORED else ":" if offer.action.manner else ""
+    joint = " in" if offer is REQUEUE_ERRORED else ":" if " " in word or offer.action.manner else ""
     return f"{word}{joint} {subject(fleet, places)}"
 
 
@@ -318,7 +318,7 @@ def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
     if sample is None or sample.status not in ENDED:
         return None
-    return Refusal("noop", f"the sample has ended ({word_of_status(sample.status)})")
+    return Refusal("no change", f"the sample has ended ({word_of_status(sample.status)})")
 
 
 def _is_worth_a_button(entry: MenuEntry, fleet: Fleet) -> bool:

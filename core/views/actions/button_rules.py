@@ -74,7 +74,7 @@ _RULES: dict[Verb, Callable[[Action, Targets, Fleet], bool]] = {
     Verb.RESUME: _all_held,
     Verb.KEEP: _fits_keep,
     Verb.RELEASE: _fits_keep,
-    Verb.END: _fits_end,
+    Verb.KILL: _fits_end,
     Verb.SCORE: _fits_score,
     Verb.REQUEUE: _fits_requeue,
     Verb.RECOVER: _fits_recover,

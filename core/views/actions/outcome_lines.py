@@ -35,9 +35,9 @@ _STYLES: dict[str, tuple[GlyphName, Tone, str]] = {
     OrderState.FAILED: ("failed", "error", "failed"),
     OrderState.REFUSED: ("failed", "warning", "refused"),
     WAITING: ("wait", "dim", "sending"),
-    OrderState.INTENT: ("wait", "dim", "sending"),
+    OrderState.SENDING: ("wait", "dim", "sending"),
     OrderState.DONE: ("success", "good", "done"),
-    OrderState.NOOP: ("cancelled", "dim", "no change"),
+    OrderState.NO_CHANGE: ("cancelled", "dim", "no change"),
 }
 """Glyph, tone and word of each state, those in trouble first."""
 _WORD = 13
@@ -55,7 +55,7 @@ def outcome_word(state: str) -> str:
 def summary(outcomes: Iterable[TargetOutcome]) -> tuple[Span, ...]:
     """Return the counts of the outcomes: `3 done  1 unknown`."""
     counts = Counter(each.state for each in outcomes)
-    counts[WAITING] += counts.pop(OrderState.INTENT, 0)
+    counts[WAITING] += counts.pop(OrderState.SENDING, 0)
     return tuple(
         span
         for state, (_, tone, word) in _STYLES.items()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from core import format as fmt
+from core.act.preconditions import pause_words
 from core.model.order import Order
 from core.views.cells import Cell, span_of
 from core.views.pages.moments import moment
@@ -29,7 +30,8 @@ def order_page(order: Order | None, now: float) -> Page:
         f"{action_words(order.action)}: {OrderLine(order, now).where}",
         (
             section("Order", _what(order, now)),
-            section("Preview", _before(order)),
+            section("Preview", _preview(order)),
+            section("State before", _before(order)),
             section("Sent", _sent(order)),
             section("Outcome", _outcome(order, now)),
         ),
@@ -57,9 +59,13 @@ def _what(order: Order, now: float) -> Iterator[Fact]:
 
 
 def _before(order: Order) -> Iterator[Fact]:
-    yield words("preview", order.preview, limit=_LONG)
     for name, value in list(order.basis.items())[:20]:
-        yield words(name, "none" if value is None else value, "dim")
+        known = pause_words(value) if name == "pause" else "none" if value is None else value
+        yield words(name, known, "dim")
+
+
+def _preview(order: Order) -> Iterator[Fact]:
+    yield words("preview", order.preview, limit=_LONG)
     undo = "can't be undone" if order.undo is None else action_words(order.undo)
     yield words("undo", undo, "dim" if order.undo is None else "plain", _LONG)
 

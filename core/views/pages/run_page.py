@@ -88,7 +88,7 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 def _way(fleet: Fleet, run: Run) -> Cell:
     process = fleet.process_of_run(run)
     if process is not None:
-        return (span_of(f"press Enter to open: pid {process.key.pid}, {process.state}", "key"),)
+        return (span_of(f"pid {process.key.pid}, {process.state}: press Enter to open", "key"),)
     if run.pid is not None:
         what = "is not listed yet" if run.state is RunState.RUNNING else "is no longer listed"
         return (span_of(f"pid {run.pid} {what}", "dim"),)

@@ -177,7 +177,7 @@ def _score(line: TaskLine) -> Iterator[Fact]:
             counts = line.task.logged.counts
             yield fact("scored", _of(counts.scored, counts.total))
         elif header.completed_samples is not None or header.total_samples is not None:
-            yield fact("completed", _of(header.completed_samples, header.total_samples))
+            yield fact("done", _of(header.completed_samples, header.total_samples))
         yield from _metrics(header.metrics, line.task.scored)
     elif line.task.interim:
         yield words("so far", "of the samples scored so far", "dim")

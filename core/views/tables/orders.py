@@ -12,9 +12,9 @@ from core.views.cells import Span, Table, Tone, text_cell
 from core.views.tables.fields import Fields, field, table
 
 TONES: dict[OrderState, Tone] = {
-    OrderState.INTENT: "warning",
+    OrderState.SENDING: "warning",
     OrderState.DONE: "good",
-    OrderState.NOOP: "dim",
+    OrderState.NO_CHANGE: "dim",
     OrderState.REFUSED: "warning",
     OrderState.FAILED: "error",
     OrderState.UNKNOWN: "error",
@@ -140,7 +140,7 @@ def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
             ORDER_FIELDS.row(
                 order.id,
                 OrderLine(order, now),
-                "dim" if order.state is OrderState.NOOP else "plain",
+                "dim" if order.state is OrderState.NO_CHANGE else "plain",
             )
             for order in orders
         ),

@@ -75,7 +75,7 @@ def process_words(line: ProcessLine) -> Cell:
             lasted, within = line.now - process.ended_after, "within "
         spans.append(span_of(f" {within}{fmt.age(lasted)}", "dim"))
     if process.paused or process.paused_now:
-        spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "warning"))
+        spans.append(span_of(" paused (now)" if process.paused_now else " paused", "warning"))
     if process.paused_models:
         models = ", ".join(process.paused_models[:3])
         spans.append(span_of(f" paused models: {models}", "warning"))

@@ -165,7 +165,7 @@ def _cancelled(fleet: Fleet) -> frozenset[tuple[TaskKey, str]]:
     )
 
 
-_SENT = frozenset({OrderState.INTENT, OrderState.DONE, OrderState.UNKNOWN})
+_SENT = frozenset({OrderState.SENDING, OrderState.DONE, OrderState.UNKNOWN})
 _HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})
 
 

@@ -68,12 +68,12 @@ def pause_cell(line: TaskLine) -> Cell:
     spans = list[Span]()
     if row.paused:
         words = [name for name in row.paused if name not in row.paused_now]
-        words += [f"{name} (hard)" for name in row.paused_now]
+        words += [f"{name} (now)" for name in row.paused_now]
         spans.append(span_of(", ".join(words), "warning"))
         if row.held:
-            spans.append(span_of(f" {fmt.count(row.held)} held", "warning"))
+            spans.append(span_of(f" · {fmt.count(row.held)} held", "warning"))
         if row.quiesced:
-            spans.append(span_of(" quiesced", "dim"))
+            spans.append(span_of(" · quiesced", "dim"))
     elif row.resolving:
         spans.append(span_of(str(row.resolving), "warning"))
     elif line.is_cancelling:

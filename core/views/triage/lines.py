@@ -59,7 +59,7 @@ def _machine(machine: Machine) -> TextLine:
     parts.append(Span(shown(f"{link.state}{reason}", _MAX_TEXT), tone))
     if facts is not None and machine.is_reached:
         if facts.load and facts.cpus:
-            parts.append(span_of(f"load {facts.load[0]:.1f} of {facts.cpus}"))
+            parts.append(span_of(f"load {facts.load[0]:.1f} of {facts.cpus:g}"))
         memory = facts.memory
         if memory.total and memory.available is not None:
             used = 1 - memory.available / memory.total

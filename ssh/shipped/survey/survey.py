@@ -21,6 +21,7 @@ from ssh.shipped.survey.reservations import read_reservations
 from ssh.shipped.survey.running import read_running
 from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side
+from ssh.shipped.survey.tmux_server import read_tmux_server
 
 MAX_IMAGES = 20
 IMAGE_TIMEOUT_S = 12.0
@@ -49,6 +50,8 @@ def survey(given):
     folders = given.get("reservations")
     if folders and fcntl is not None:
         readers["reservations"] = (lambda: read_reservations(folders), FOLDER_TIMEOUT_S)
+    if given.get("tmux"):
+        readers["tmux_server"] = (lambda: read_tmux_server(given["tmux"]), 5.0)
     if given.get("leave_child"):
         readers["child"] = (leave_child, 3.0)
     if given.get("interpreter"):

@@ -17,6 +17,7 @@ def _busy_eval() -> Iterator[Eval]:
             options=("--max-samples=12", "--no-fail-on-error"), env={"EVALROOM_RUN": "run-7"},
         ).wait_ready()  # fmt: skip
         one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 9)
+        os.kill(one.pid, signal.SIGSTOP)  # between tests, it takes no time from others
         yield one
 
 
@@ -26,8 +27,10 @@ def busy_eval(_busy_eval: Eval) -> Iterator[Eval]:
 
     Its process bears the run id `run-7`. Mark the test with `xdist_group("busy_eval")`.
     """
+    os.kill(_busy_eval.pid, signal.SIGCONT)
     yield _busy_eval
     os.kill(_busy_eval.pid, signal.SIGCONT)
     _busy_eval.post(f"/tasks/{_busy_eval.task()['task_id']}/resume")
     _busy_eval.post("/resume")
     _busy_eval.post("/release")
+    os.kill(_busy_eval.pid, signal.SIGSTOP)

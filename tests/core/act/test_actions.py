@@ -181,7 +181,7 @@ async def test_what_can_be_undone_is_previewed_done_repeated_and_undone(
         assert len(acted.sent) == 1
 
         repeat = await acted.one(case.action, target)
-        assert repeat[0] is OrderState.NOOP
+        assert repeat[0] is OrderState.NO_CHANGE
         assert len(acted.sent) == 1, "a repeat sent something"
 
         undo = await acted.acting.undo()
@@ -298,7 +298,7 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
         assert ours == by_command
         assert ours == (("completed", "operator") if manner == "score" else ("cancelled", None))
         repeat = await acted.one(action, first)
-        assert repeat[0] is OrderState.NOOP
+        assert repeat[0] is OrderState.NO_CHANGE
 
 
 async def test_a_waiting_sample_leaves_the_queue_and_a_requeue_brings_it_back(
@@ -315,7 +315,7 @@ async def test_a_waiting_sample_leaves_the_queue_and_a_requeue_brings_it_back(
         assert again[0] is OrderState.DONE
         assert _sample(long_eval, "turns", "s190")["status"] in {"pending", "queued", "running"}
         repeat = await acted.one(Action(verb=Verb.REQUEUE), waiting)
-        assert repeat[0] is OrderState.NOOP
+        assert repeat[0] is OrderState.NO_CHANGE
 
 
 async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> None:
@@ -339,7 +339,7 @@ async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> N
             plan = await acted.plan(Action(verb=Verb.CANCEL_CALL), sample)
             [step] = plan.steps
             assert step.preview is not None
-            if step.preview.is_noop:
+            if step.preview.changes_nothing:
                 return
             assert "nap" in step.preview.sentence
             call_id = str(step.preview.fields["tool_call_id"])
@@ -398,4 +398,4 @@ async def test_a_flush_writes_what_waits_and_its_repeat_is_nothing(long_eval: Ev
         assert report.outcome is not None
         assert report.outcome.state is OrderState.DONE
         assert not waiting()
-        assert (await acted.one(Action(verb=Verb.FLUSH), task))[0] is OrderState.NOOP
+        assert (await acted.one(Action(verb=Verb.FLUSH), task))[0] is OrderState.NO_CHANGE

@@ -132,7 +132,7 @@ async def test_orders_of_a_dead_evalroom_are_taken_over_reported_and_resolved(
         [never, _] = first.book.orders
     busy_eval.post("/release")
     for order in (applied, never):
-        object.__setattr__(order, "state", OrderState.INTENT)
+        object.__setattr__(order, "state", OrderState.SENDING)
     other = Instance(host="here", boot="boot", pid=2, start="2", operator="Ada")
     async with acting_on_eval(busy_eval) as second:
         await second.task(busy_eval)

@@ -90,9 +90,11 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
         outcomes = {process_of(each.step.target).pid: each.outcome for each in reports}
         assert outcomes[first.pid] == Outcome(state=OrderState.DONE, message="paused")
         assert outcomes[second.pid] == Outcome(
-            state=OrderState.NOOP, message="model already paused"
+            state=OrderState.NO_CHANGE, message="model already paused"
         )
-        assert outcomes[third.pid] == Outcome(state=OrderState.NOOP, message="the process is gone")
+        assert outcomes[third.pid] == Outcome(
+            state=OrderState.NO_CHANGE, message="the process is gone"
+        )
         assert first.task()["paused_models"] == [MODEL]
 
         undo = await acted.acting.undo()
@@ -132,7 +134,7 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
         assert [each.outcome.state for each in reports if each.outcome] == [OrderState.DONE] * 2
         assert all(one.task()["resolving"] == "drain" for one, _ in two)
         again = await acted.do(Action(verb=Verb.DRAIN), *tasks)
-        assert {each.outcome.state for each in again if each.outcome} == {OrderState.NOOP}
+        assert {each.outcome.state for each in again if each.outcome} == {OrderState.NO_CHANGE}
 
 
 @pytest.mark.xdist_group("busy_eval")

@@ -72,6 +72,6 @@ def test_only_verbs_without_a_preview_of_their_own_are_computed(verb: Verb) -> N
 
 
 def test_each_action_without_a_dry_run_has_its_preview() -> None:
-    own = {Verb.INTERRUPT, Verb.END, Verb.RECOVER}
+    own = {Verb.INTERRUPT, Verb.KILL, Verb.RECOVER}
     undried = {offer.action.verb for offer in OFFERS if not offer.dry_run}
     assert undried - own == set(_COMPUTED)

@@ -148,7 +148,7 @@ async def test_endless_text_of_an_answer_is_cut_and_harmless() -> None:
         assert [each.size for each in step.preview.withheld] == ["free, 1000004 characters"]
         [report] = await acted.acting.carry_out(plan, yes=True)
         assert report.outcome is not None
-        assert report.outcome.state is OrderState.NOOP
+        assert report.outcome.state is OrderState.NO_CHANGE
         assert len(report.outcome.message) < 400
         assert "\x1b" not in report.outcome.message
         assert "\u202e" not in report.outcome.message

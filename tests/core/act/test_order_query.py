@@ -52,12 +52,16 @@ def test_orders_and_their_ends_play_again_as_they_happened(tmp_path: Path) -> No
 def test_the_fleets_orders_and_those_of_the_journal_are_one_list() -> None:
     ended = replace(order("a"), state=OrderState.DONE)
     kept = (order("c", at=3.0), order("b", at=2.0), ended)
-    known = (order("d", at=4.0), replace(order("c", at=3.0), state=OrderState.NOOP), order("a"))
+    known = (
+        order("d", at=4.0),
+        replace(order("c", at=3.0), state=OrderState.NO_CHANGE),
+        order("a"),
+    )
     found = joined(known, kept)
     assert [(each.id, str(each.state)) for each in found] == [
-        ("d", "intent"),
-        ("c", "noop"),
-        ("b", "intent"),
+        ("d", "sending"),
+        ("c", "no change"),
+        ("b", "sending"),
         ("a", "done"),
     ]
 
@@ -121,7 +125,7 @@ def test_an_order_names_who_from_where_what_and_its_outcome() -> None:
         "command": "inspect ctl task pause t1",
         "preview": "3 samples in flight finish; 4 queued wait",
         "reason": "slow",
-        "state": "intent",
+        "state": "sending",
         "message": "",
         "undo": {
             "verb": "config",

@@ -16,7 +16,7 @@ from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.waiting import until
 
-_INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.END)
+_INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.KILL)
 _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
 
 
@@ -46,7 +46,7 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         assert report.outcome is not None
         assert report.outcome.state is OrderState.DONE
         state, message = await acted.one(_INTERRUPT, process)
-        assert state in {OrderState.REFUSED, OrderState.NOOP}, message
+        assert state in {OrderState.REFUSED, OrderState.NO_CHANGE}, message
         assert len(acted.sent) == 1
         await gone(acted, process)
         [task] = acted.watched.tasks(one)
@@ -58,7 +58,7 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
         assert [each.closed_at is not None for each in findings] == [True]
         assert findings[0].text.endswith("its logs have the status cancelled")
-        assert (await acted.one(_END, process))[0] is OrderState.NOOP
+        assert (await acted.one(_END, process))[0] is OrderState.NO_CHANGE
 
 
 @pytest.mark.xdist_group("busy_eval")
@@ -92,7 +92,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
     async with acting_on_eval(one) as acted:
         process = await acted.process(one)
         refused = await acted.one(_INTERRUPT, process)
-        assert refused[0] is OrderState.NOOP
+        assert refused[0] is OrderState.NO_CHANGE
         assert "Release the process" in refused[1]
         plan = await acted.plan(_END, process)
         [step] = plan.steps

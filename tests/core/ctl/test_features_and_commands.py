@@ -26,7 +26,7 @@ def test_a_route_that_is_listed_is_there_with_its_parameters() -> None:
         json.dumps({"paths": {"/tasks/{task_id}/pause": {"post": route, "x": 3}, "/y": 5}}).encode()
     )
     assert found.has("pause task")
-    assert not found.has("hard pause")
+    assert not found.has("pause now")
     assert not found.has("drain task")
     assert found.takes("pause task", "dry_run")
     assert not found.takes("drain task", "dry_run")
@@ -54,7 +54,7 @@ def test_a_missing_feature_names_its_version_and_the_upgrade() -> None:
 def test_a_lack_is_reported_with_the_way_out_and_a_feature_that_is_there_is_not() -> None:
     found = Surface({("post", "/tasks/{task_id}/pause"): frozenset({"dry_run"})})
     assert missing("pause task", found) is None
-    lack = missing("hard pause", found, "/v/bin/python")
+    lack = missing("pause now", found, "/v/bin/python")
     assert lack is not None
     assert "0.3.260" in lack.sentence
     assert lack.command == "/v/bin/python -m pip install -U 'inspect-ai>=0.3.260'"

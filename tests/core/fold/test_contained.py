@@ -13,23 +13,27 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.judge.judge import judge
 from core.model.action import OFFERS, Offer, Verb
-from core.model.machine import ProbeFound
 from core.model.process import ContainerPlace, ProcessState
 from core.views.pages.process_page import process_page
 from core.views.tables.processes import processes_table
 from core.watch.process_list import ProcessReport, process_reports
-from tests.support.fleets import H1, NOW, fleet_after, link, named, process_key, process_seen
+from tests.support.fleets import (
+    H1,
+    NOW,
+    fleet_after,
+    link,
+    named,
+    probe_answered,
+    process_key,
+    process_seen,
+)
 
 INSIDE = MachineName("sandbox")
 PLACE = ContainerPlace(engine="docker", id="0123456789ab", namespace="pid:[7]", pid=3)
 
 
 def hello(machine: MachineName, namespace: str, boot: str = "b") -> ProbeAnswered:
-    probe = ProbeFound(
-        python="3.11", host="h", platform="", user="u", pid=1, read_only=False, clock_offset=0.0,
-        boot_id=boot, namespace=namespace,
-    )  # fmt: skip
-    return ProbeAnswered(at=NOW, machine=machine, probe=probe)
+    return probe_answered(machine, boot_id=boot, namespace=namespace)
 
 
 def contained() -> Event:
@@ -79,7 +83,7 @@ def test_a_contained_process_opens_no_finding() -> None:
     assert list(judge(before, after, contained())) == []
 
 
-@pytest.mark.parametrize("verb", [Verb.INTERRUPT, Verb.END])
+@pytest.mark.parametrize("verb", [Verb.INTERRUPT, Verb.KILL])
 def test_a_script_gets_no_signal_and_everything_else(verb: Verb) -> None:
     fleet = fleet_after(named(), link(), process_seen(unsignalled="script"))
     refused = fleet_refusal(offer(verb), process_key(), fleet)

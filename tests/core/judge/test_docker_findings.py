@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, MachineRead, OperationsSeen, ProbeAnswered
+from core.events import Event, MachineRead, OperationsSeen
 from core.fleet import Fleet
 from core.fold.sandboxes import leftovers, task_part
 from core.model.finding import Finding
 from core.model.machine import (
     Container,
     Docker,
-    ProbeFound,
     SandboxHolder,
     ToolState,
     UnlistedEval,
@@ -27,6 +26,7 @@ from tests.support.fleets import (
     judged_after,
     link,
     named,
+    probe_answered,
     process_gone,
     process_key,
     process_seen,
@@ -38,15 +38,6 @@ from tests.support.fleets import (
 
 PROJECT = "inspect-gdm_intercod-iabc12{}"
 STEP_S = 10.0
-PROBE = ProbeFound(
-    python="3.11",
-    host="h100-1",
-    platform="Linux",
-    user="me",
-    pid=9,
-    read_only=False,
-    clock_offset=0.0,
-)
 
 
 def box(number: int, **more: Any) -> Container:
@@ -82,7 +73,7 @@ def watched(*events: Event) -> Fleet:
     return judged_after(
         named(),
         link(at=NOW - 100),
-        ProbeAnswered(at=NOW - 100, machine=H1, probe=PROBE),
+        probe_answered(at=NOW - 100),
         process_seen(started_at=NOW - 9_000),
         tasks_seen(task_row()),
         *events,

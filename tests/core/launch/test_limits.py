@@ -1,5 +1,6 @@
 """Limits of the place where an eval will live: checked before, and named afterwards."""
 
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 import pytest
 
 from core.launch.preflight.limit_checks import limit_checks
-from core.launch.preflight.survey_facts import LimitFacts
+from core.launch.preflight.survey_facts import LimitFacts, TmuxServerFacts, parse_survey
 from core.launch.run.run_logs import after_logs
 from core.model.job import Job
 from core.model.machine import ToolState
 from core.model.run import RunState
+from tests.support.coroutines import run_async
 from tests.support.evals import short_folder
 from tests.support.fetching import HERE, LocalWorker
 from tests.support.runs import run as run_of
@@ -73,6 +75,45 @@ def test_a_folder_for_temporary_files_that_is_of_no_use_stops(
     assert says in sentence
     [sentence] = texts(list(limit_checks(replace(WELL, temporary=failed(ToolState.STUCK)))))
     assert "does not respond" in sentence
+
+
+def test_a_tmux_server_keeps_the_limits_of_its_start() -> None:
+    old = TmuxServerFacts(pid=77, open_files=64)
+    facts = replace(WELL, limits=found(LimitFacts(open_files=4096)), tmux_server=found(old))
+    assert texts(list(limit_checks(facts, spec()))) == []
+    in_tmux = spec('engine = "tmux"')
+    [sentence] = texts(list(limit_checks(facts, in_tmux)))
+    assert sentence.startswith("stop open files: in the tmux server (pid 77), which keeps the")
+    assert "a process may open 64 files" in sentence
+    assert "tmux -u -L evalroom kill-server" in sentence
+    roomy = replace(facts, limits=found(LimitFacts(open_files=64)),
+                    tmux_server=found(replace(old, open_files=None)))  # fmt: skip
+    assert texts(list(limit_checks(roomy, in_tmux))) == []
+    none = replace(
+        facts, limits=found(LimitFacts(open_files=64)), tmux_server=failed(ToolState.FAILED)
+    )
+    [sentence] = texts(list(limit_checks(none, in_tmux)))
+    assert sentence.startswith("stop open files: a process may open 64 files")
+
+
+def test_a_survey_reports_the_limits_of_a_running_tmux_server() -> None:
+    words = ("tmux", "-u", "-L", "evalroom")
+    with short_folder() as home, pytest.MonkeyPatch.context() as monkey:
+        monkey.setenv("TMUX_TMPDIR", str(home))
+        worker = LocalWorker(home)
+        job = Job(program="survey", verb="survey", given={"tmux": words})
+        answer = run_async(worker.work(HERE, job, deadline=60))
+        assert answer["tmux_server"]["state"] == "failed"  # none runs
+        limited = f"ulimit -n 99; {' '.join(words)} -f /dev/null new-session -d sleep 600"
+        subprocess.run(["/bin/sh", "-c", limited], check=True)
+        try:
+            answer = run_async(worker.work(HERE, job, deadline=60))
+        finally:
+            subprocess.run([*words, "kill-server"], check=True)
+    server = answer["tmux_server"]["value"]
+    assert server["open_files"] == 99
+    assert server["pid"] > 1
+    assert parse_survey(answer).tmux_server.value == TmuxServerFacts(**server)
 
 
 async def test_a_survey_reports_the_limits_of_its_own_login() -> None:

@@ -56,7 +56,7 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
         (with_inspect(WELL, inspect="0.3.246"),
          f"stop Inspect: Inspect 0.3.246 does not have --detach; {PYTHON} -m pip install -U"),
         (with_inspect(WELL, inspect="0.3.252"),
-         "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
+         "warning Inspect: Inspect 0.3.252 is too old to pause now, drain task, cancel tool"),
     ],
 )  # fmt: skip
 def test_an_interpreter_that_will_not_do_is_reported(facts: SurveyFacts, says: str) -> None:

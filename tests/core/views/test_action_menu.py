@@ -102,7 +102,7 @@ def test_an_unavailable_action_says_why() -> None:
     )
     found = by_name(entries(headless, [process_key()]))
     assert "accepts only signals" in (found["pause"].why_not or "")
-    assert found["end"].why_not is None
+    assert found["kill"].why_not is None
     gone = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone())
     found = by_name(entries(gone, [task_key()]))
     assert {name for name, each in found.items() if each.why_not is None} == {"recover"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.events import LogUnreadable, OperationsSeen, ProbeAnswered
+from core.events import LogUnreadable, OperationsSeen
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
-from core.model.machine import Container, Docker, ProbeFound, SandboxHolder, ToolState
+from core.model.machine import Container, Docker, SandboxHolder, ToolState
 from core.model.operation import Operation
 from core.model.process import SlowPoll
 from core.views.pages.machine_page import machine_page
@@ -20,6 +20,7 @@ from tests.support.fleets import (
     fleet_of_tasks,
     log_read,
     named,
+    probe_answered,
     process_gone,
     process_key,
     process_seen,
@@ -40,11 +41,7 @@ def test_clocks_that_agree_are_reported_as_the_same() -> None:
         (10_799.6, "3h00 ahead of this computer"),
         (-90.4, "1:30 behind this computer"),
     ):
-        probe = ProbeFound(
-            python="3.11", host="h", platform="L", user="u", pid=1, read_only=False,
-            clock_offset=offset,
-        )  # fmt: skip
-        fleet = fleet_after(named(), ProbeAnswered(at=NOW, machine=H1, probe=probe))
+        fleet = fleet_after(named(), probe_answered(clock_offset=offset))
         assert f"clock: {skew}" in page_text(machine_page(fleet, H1, NOW))
 
 

@@ -169,7 +169,7 @@ def test_scores_limits_and_interrupts_of_samples() -> None:
 @pytest.mark.parametrize(
     ("state", "attempt", "word"),
     [
-        (OrderState.INTENT, "own", "cancelling"),
+        (OrderState.SENDING, "own", "cancelling"),
         (OrderState.DONE, "own", "cancelling"),
         (OrderState.UNKNOWN, "own", "cancelling"),
         (OrderState.REFUSED, "own", "running"),

@@ -101,8 +101,8 @@ def test_a_latch_says_who_holds_it_how_hard_and_how_many() -> None:
         task_row("c", resolving="drain"),
     )
     table = tasks_table(fleet, NOW)
-    assert text(row_of(table, task_key("a")), "latch") == "task, process (hard) 3 held"
-    assert text(row_of(table, task_key("b")), "latch") == "model quiesced"
+    assert text(row_of(table, task_key("a")), "latch") == "task, process (now) · 3 held"
+    assert text(row_of(table, task_key("b")), "latch") == "model · quiesced"
     assert text(row_of(table, task_key("c")), "latch") == "drain"
     assert text(row_of(table, task_key("a")), "sign") == "‖"
 

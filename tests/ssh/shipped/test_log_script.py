@@ -28,6 +28,7 @@ from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.log_reading import read_with_first, run_log_script
 from tests.support.evals import Evals
 
+pytestmark = pytest.mark.xdist_group("logs_of_the_script")  # they are written once
 MANY = 3_000
 LONG = "x" * 1_000_000
 

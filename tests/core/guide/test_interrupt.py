@@ -1,4 +1,4 @@
-"""Parking safely on real evals: the shown command resumes them, and nothing is lost."""
+"""Interrupting safely on real evals: the shown command resumes them, and nothing is lost."""
 
 import asyncio
 import json
@@ -43,13 +43,13 @@ async def runs_of_each_sample(one: Eval) -> Counter[str]:
     return Counter(name for name, _ in uuids)
 
 
-async def park(here: Guided, one: Eval) -> Guide:
-    """Park an eval, as an operator who confirms each step."""
+async def interrupted(here: Guided, one: Eval) -> Guide:
+    """Interrupt an eval safely, as an operator who confirms each step."""
     key = await here.acted.process(one)
     await here.acted.watched.until(
         lambda: one.task()["samples"]["completed"] >= 2, "two samples are finished", 60
     )
-    guide = await here.guiding.park(key)
+    guide = await here.guiding.interrupt(key)
     assert guide.command, lines(guide)
     for kind in (StepKind.PAUSE, StepKind.FLUSH, StepKind.INTERRUPT):
         guide = await here.waits(guide, kind)
@@ -84,7 +84,7 @@ async def test_a_parked_run_resumes_by_the_shown_command_with_nothing_lost_and_n
 ) -> None:
     one = started(evals, eval_set=eval_set)
     async with guided(tmp_path / "h.sqlite3", one) as here:
-        guide = await park(here, one)
+        guide = await interrupted(here, one)
         assert states(guide) == [_DONE] * 6, lines(guide)
         assert "cancelled" in guide.steps[-1].sentence
         assert [frame.head.get("path") or frame.kind for frame in here.acted.sent] == [
@@ -98,6 +98,7 @@ async def test_a_parked_run_resumes_by_the_shown_command_with_nothing_lost_and_n
     assert set(before) <= set(after)
 
 
+@pytest.mark.slow
 async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_itself(
     evals: Evals, tmp_path: Path
 ) -> None:
@@ -105,7 +106,7 @@ async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_its
     book = Book()
     async with guided(tmp_path / "h.sqlite3", one, book=book) as here:
         key = await here.acted.process(one)
-        guide = await here.guiding.park(key)
+        guide = await here.guiding.interrupt(key)
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
     async with guided(tmp_path / "h.sqlite3", one, book=book, instance=LATER) as here:
         await here.acted.process(one)
@@ -132,7 +133,7 @@ async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_noth
     ).wait_ready()
     async with guided(tmp_path / "h.sqlite3", one) as here:
         key = await here.acted.process(one)
-        guide = await here.guiding.park(key)
+        guide = await here.guiding.interrupt(key)
         assert not guide.command
         assert "withheld" in guide.steps[0].sentence
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
@@ -151,7 +152,7 @@ async def test_a_process_resumed_before_the_interrupt_is_waited_for_again(
 ) -> None:
     one = started(evals, eval_set=False)
     async with guided(tmp_path / "h.sqlite3", one) as here:
-        guide = await here.guiding.park(await here.acted.process(one))
+        guide = await here.guiding.interrupt(await here.acted.process(one))
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
         await here.waits(guide, StepKind.FLUSH)
         await asyncio.to_thread(one.resume)
