@@ -55,6 +55,8 @@ class Sign:
         cause, proposals, closes_when: As in `core.model.finding.Finding`.
         machine, process, task, sample, model, run: What it is about.
         count: The number of things that it counts.
+        covered_by: Kinds about the whole fleet: while one of them is open for `model`, that one
+            tells of the cause, and this sign opens nothing.
     """
 
     key: str = ""
@@ -72,6 +74,7 @@ class Sign:
     model: str = ""
     run: str = ""
     count: int = 1
+    covered_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, with_findings, with_id
 from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
+from core.judge.standing import standing
 from core.judge.usual_calls import usual_calls
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
@@ -68,6 +69,10 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
             now = judged.look(known, subject, rules, memo)
             work += SIGN_WORK * judged.signs
             quiet_for = min(quiet_for, judged.quiet_for)
+            if scope == "fleet":  # others ask for these: they come first, and are known at once
+                fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
+                fleet = with_findings(fleet, judged.findings)
+                continue
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
@@ -76,7 +81,7 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
-    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
+    if _is_fleet_due(fleet, event):
         fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
     return with_findings(fleet, changed.values())
 
@@ -155,6 +160,10 @@ class _Judged:
         else:
             now = before
         finding = self._open(now)
+        if any(standing(self._fleet, kind, sign.model) for kind in sign.covered_by):
+            if finding is not None:
+                self.findings.append(closed(finding, self._at))
+            return replace(now, finding="")
         if finding is None and (sign.severity is None or now.readings < self._kind.readings):
             if sign.severity is not None:
                 self.quiet_for = 0.0  # the next reading may open it
@@ -248,7 +257,9 @@ def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | N
 
 
 def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs after an event than before."""
+    """Yield what may show other signs after an event than before; the fleet comes first."""
+    if _is_fleet_due(fleet, event):
+        yield "fleet", None
     match event:
         case SamplesSeen() | LogRead() | LogUnreadable():
             yield "task", event.task
@@ -272,8 +283,11 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
                 yield "machine", name
         case _:
             pass
-    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
-        yield "fleet", None
+
+
+def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
+    """Whether the fleet as a whole is judged now; also after the desk's clock was set back."""
+    return not 0 <= event.at - fleet.judged_at < FLEET_INTERVAL_S
 
 
 def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:

@@ -336,6 +336,7 @@ def _sign(
         task=task.key,
         sample=sample,
         model=task.row.model,
+        covered_by=("outage",) if call_key(still) == "model" else (),
     )
 
 
