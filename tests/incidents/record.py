@@ -17,6 +17,7 @@ import time
 import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ class Stage:
             )
             self.started[name] = one
         for one in self.started.values():
-            wait_until(lambda one=one: self._steps_of(one), "its first step", 120)
+            wait_until(partial(self._steps_of, one), "its first step", 120)
 
     def _do(self, act: Mapping[str, Any], room: int) -> None:
         one = self.started.get(act.get("eval", "")) or next(iter(self.started.values()))
