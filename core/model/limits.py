@@ -14,6 +14,9 @@ MAX_PROCESS_OPERATIONS = 1_000
 """Operations of a process (what its trace says that it does)."""
 MAX_OPERATIONS = 10_000
 """Operations of a machine; those that began first are kept."""
+MAX_ALL_PROCESSES, MAX_ALL_TASKS, MAX_ALL_SAMPLES = 8_000, 20_000, 100_000
+"""Of all machines together. Each may have its equal share in any case, so that no machine keeps
+another one out; at the very most, there are twice as many."""
 ROW_UNIT_BYTES = 1_024
 """A row that is larger than this counts as several."""
 MAX_COUNTED = 100_000

@@ -371,6 +371,22 @@ def junk_answers(desk: Desk) -> None:
 
 
 @attack
+def parts(desk: Desk) -> None:
+    """Begin two answers of 32 MB, and never end them; then beat on."""
+    processes([process()])
+    desk.poll("tasks")
+    for part in range(30):
+        for stream in (1, 2):
+            place: Any = {"pid": PID, "start": START, "name": "tasks", "status": 200}
+            line = {"v": 1, "kind": "answer", **place, "part": part, "parts": 33, "stream": stream}
+            out(json.dumps({**line, "body": PART_BYTES}).encode() + b"\n" + b" " * PART_BYTES)
+        desk.hear()
+    while True:
+        desk.hear(0.5)
+        beat()
+
+
+@attack
 def errors(desk: Desk) -> None:
     """Write to standard error without a pause."""
     processes([process()])

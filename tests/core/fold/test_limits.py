@@ -6,6 +6,7 @@ import pytest
 
 from core.events import OperationsSeen, ProcessesCut, TasksSeen
 from core.fleet import Fleet
+from core.ids import MachineName
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
 from core.model.limits import (
@@ -165,6 +166,44 @@ def test_the_samples_of_a_machine_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     fleet = fleet_after(samples_seen(*many, task=task_key("t2")), fleet=fleet)
     assert len(fleet.tasks[task_key("t2")].samples) == 400
     assert fleet.machines[H1].left_out.samples == 0
+
+
+@pytest.fixture
+def many() -> list[MachineName]:
+    """Return the names of five machines."""
+    return [MachineName(f"m{number}") for number in range(5)]
+
+
+def test_all_machines_together_have_a_bound_and_each_has_its_share(
+    many: list[MachineName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_TASKS", 3_000)
+    fleet = fleet_after(*map(named, many), *(process_seen(each, 1) for each in many))
+    listed = [task_row(f"t{number}") for number in range(MAX_PROCESS_TASKS)]
+    held = list[int]()
+    for machine in many:
+        fleet = fleet_after(tasks_seen(*listed, machine=machine, pid=1), fleet=fleet)
+        held.append(sum(key.machine == machine for key in fleet.tasks))
+    assert held == [2_000, 1_000, 600, 600, 600]
+    assert fleet.machines[many[2]].left_out.tasks == 1_400
+
+
+def test_the_samples_and_processes_of_all_machines_have_a_bound_too(
+    many: list[MachineName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_SAMPLES", 600)
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_PROCESSES", 50)
+    fleet = fleet_after(*map(named, many))
+    rows = [sample(number) for number in range(400)]
+    for machine in many:
+        events = (process_seen(machine, pid) for pid in range(1, 31))
+        fleet = fleet_after(*events, tasks_seen(task_row(), machine=machine, pid=1), fleet=fleet)
+        seen = samples_seen(*rows, task=task_key(machine=machine, pid=1))
+        fleet = fleet_after(seen, fleet=fleet)
+    of = [sum(key.machine == each for key in fleet.processes) for each in many]
+    assert of == [30, 20, 10, 10, 10]
+    kept = [len(fleet.tasks[task_key(machine=each, pid=1)].samples) for each in many]
+    assert kept == [400, 200, 120, 120, 120]
 
 
 def test_a_machine_with_a_flood_of_findings_hides_none_of_the_others() -> None:

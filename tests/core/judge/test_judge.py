@@ -149,6 +149,17 @@ def test_a_headless_process_is_open_until_it_answers() -> None:
     assert "live again; it was headless for 1m 00s" in fleet.findings[0].text
 
 
+def test_a_process_that_ends_after_its_tasks_is_no_alarm() -> None:
+    """Its control server ends some seconds before it does."""
+    over = tasks_seen(task_row(status="completed", completed_at=NOW + 4), at=NOW + 4)
+    fleet = judged(over, process_seen(state=ProcessState.HEADLESS, at=NOW + 5), fleet=RUNNING)
+    [headless] = [each for each in fleet.findings if each.kind == "headless"]
+    assert headless.severity == "notice"
+    fleet = judged(process_gone(at=NOW + 9), fleet=fleet)
+    [headless] = [each for each in fleet.findings if each.kind == "headless"]
+    assert headless.closed_at == NOW + 9
+
+
 def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     fleet = judged(
         process_seen(state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20),
@@ -282,7 +293,7 @@ def test_errors_of_a_task_are_one_finding_that_worsens_and_closes_with_the_task(
     [errors] = fleet.findings
     assert (errors.severity, errors.count) == ("suspect", 1)
     fleet = judged(tasks_seen(task_row(errored=30)), fleet=fleet)
-    [worse] = fleet.findings
+    [worse] = [each for each in fleet.findings if each.kind == "errors"]
     assert (worse.id, worse.severity, worse.count) == (errors.id, "alarm", 30)
     assert "30 of 100 samples errored (30%)" in worse.text
     fleet = judged(process_gone(), log_read("error"), fleet=fleet)
