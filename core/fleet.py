@@ -7,6 +7,7 @@ from types import MappingProxyType
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import Machine
+from core.model.mute import Mute
 from core.model.order import Order
 from core.model.process import Process
 from core.model.run import Run
@@ -28,6 +29,7 @@ class Fleet:
         runs: By id, in the order in which they were first seen, bounded.
         dismissed: Processes that the operator dismissed; their files may be found again.
         suspicions: What the judge remembers of signs, by kind, scope and subject, then by key.
+        mutes: The mutes of findings, oldest first, bounded; some may be over.
         judged_at: When the fleet was last judged as a whole, Unix seconds at the desk.
     """
 
@@ -42,6 +44,7 @@ class Fleet:
     suspicions: Mapping[tuple[str, str, Subject], Mapping[str, Suspicion]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    mutes: tuple[Mute, ...] = ()
     judged_at: float = 0.0
 
     def clock_offset(self, machine: MachineName) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.events import Event, LinkChanged
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -23,7 +24,7 @@ class Reply:
         at: The host's clock just before the read, Unix seconds.
         took: How long the read took, seconds.
         status: HTTP status or exit status; None: there was none.
-        error: Why there is no good answer; None: there is one.
+        error: Why no good answer came; None if one came.
         body: The answer as it came.
     """
 
@@ -156,8 +157,16 @@ class EventStore(Protocol):
         """
         ...
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return those of these findings, by id, that the operator acknowledged anywhere.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        ...
+
+    async def mutes_after(self, number: int) -> "MutesRead":
+        """Return the mutes that other instances stored after the one with this number.
 
         Raises:
             StorageError: They can't be read.
@@ -171,6 +180,19 @@ class EventStore(Protocol):
             StorageError: They can't be read.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class MutesRead:
+    """Mutes that the store holds.
+
+    Attributes:
+        mutes: Oldest first.
+        last: The number of the newest mute in the store; 0: it holds none.
+    """
+
+    mutes: tuple[FindingsMuted, ...] = ()
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ KEYS: Mapping[str, Behaviour] = MappingProxyType(
                 "down", "up", "page_down", "page_up", "first", "last", "mark", "mark_all", "back",
                 "next_pane", "previous_pane", "pane_1", "pane_2", "pane_3", "pane_4", "pane_5",
                 "filter", "sort", "reverse", "columns", "outcomes", "copy", "copy_launch", "write",
-                "trust", "dismiss", "acknowledge", "older", "newer", "journal", "guides",
+                "trust", "dismiss", "acknowledge", "mute", "older", "newer", "journal", "guides",
                 "guide_skip", "guide_stop", "command", "help", "mouse", "redraw", "suspend",
                 "quit",
             ),

@@ -33,6 +33,11 @@ def config_text(config: Config) -> str:
             "screen": asdict(config.screen),
             "storage": asdict(config.storage),
             "judge": _judge(config.judge),
+            "budgets": dict(config.judge.budgets),
+            "prices": {
+                model: {"in": each.into, "out": each.out}
+                for model, each in config.judge.prices.items()
+            },
             "keys": dict(config.keys),
         }
     )

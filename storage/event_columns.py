@@ -6,7 +6,6 @@ from core.events import (
     DeadEvalFound,
     Dismissed,
     Event,
-    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -29,6 +28,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 
 EventColumns = tuple[str, int | None, str | None, str | None]
@@ -73,7 +73,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded() | FindingsAcknowledged():
+        case TimePassed() | OrderEnded() | FindingsAcknowledged() | FindingsMuted():
             return ("", None, None, None)
 
 

@@ -17,15 +17,18 @@ from dataclasses import replace
 from core.desk.past import Past
 from core.event_codec import line_of
 from core.events import ContentRevealed, Event
+from core.finding_events import FindingsMuted
 from core.ids import TaskKey
+from core.judge.finding_list import covers
 from core.model.finding import Finding
+from core.model.mute import MAX_MUTE_S
 from core.model.task import ProgressPoint
-from core.ports import Clock
+from core.ports import Clock, MutesRead
 from storage.database import Database
 from storage.event_columns import column_text, event_columns, task_columns
 from storage.identity import operator_name
 from storage.order_rows import IS_OPEN
-from storage.past import finding_body, last_change, read_past
+from storage.past import finding_body, finding_of, last_change, read_mutes, read_past
 from storage.retention import EventFilter
 
 TIDY_EVERY_S = 600.0
@@ -38,13 +41,9 @@ _THINNING_BANDS = ((_HOUR_S, _DAY_S, 60), (_DAY_S, _WEEK_S, 600), (_WEEK_S, math
 _KEEP_FINDING = """
 INSERT INTO finding (id, at, body) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
-WHERE json_extract(finding.body, '$.acknowledged_at') IS NULL
-   OR json_extract(excluded.body, '$.acknowledged_at') IS NOT NULL
-   OR json_extract(excluded.body, '$.opened_at')
-      > json_extract(finding.body, '$.acknowledged_at')
 """
 _ACKNOWLEDGED = """
-SELECT id FROM finding WHERE id IN (SELECT value FROM json_each(?))
+SELECT id, body FROM finding WHERE id IN (SELECT value FROM json_each(?))
 AND json_extract(body, '$.acknowledged_at') IS NOT NULL
 """
 _UNCHANGED_EVERY_S = 60.0
@@ -75,6 +74,9 @@ class Journal:
         """
         rows = list[Sequence[object]]()
         began = time.monotonic()
+        mutes = [each for each in events if isinstance(each, FindingsMuted)]
+        if mutes:
+            await self._keep_mutes(mutes)
         for event in events:
             changed = self._filter.changed_part(event)
             if changed is not None:
@@ -93,6 +95,11 @@ class Journal:
             )
 
         await self._database.write(work)
+
+    async def _keep_mutes(self, mutes: Sequence[FindingsMuted]) -> None:
+        rows = [(each.id, each.at, self._desk, line_of(each)) for each in mutes]
+        sql = "INSERT OR IGNORE INTO mute (id, at, desk, body) VALUES (?, ?, ?, ?)"
+        await self._database.write(lambda connection: connection.executemany(sql, rows))
 
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         """Store points of tasks' progress; runs `tidy` every `TIDY_EVERY_S`.
@@ -118,18 +125,31 @@ class Journal:
         Raises:
             StorageError: They could not be written.
         """
-        rows = [(column_text(each.id), last_change(each), finding_body(each)) for each in findings]
-        await self._database.write(lambda connection: connection.executemany(_KEEP_FINDING, rows))
+        await self._database.write(lambda connection: _write_findings(connection, findings))
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return those of these findings, by id, that the operator acknowledged anywhere.
 
         Raises:
             StorageError: They can't be read.
         """
-        names = {column_text(each): each for each in findings}
-        rows = await self._database.read(_ACKNOWLEDGED, (json.dumps(list(names)),))
-        return [names[row["id"]] for row in rows]
+        return await self._database.run_read(
+            lambda connection: list(_acknowledged(connection, findings).values())
+        )
+
+    async def mutes_after(self, number: int) -> MutesRead:
+        """Return the mutes that other instances stored after the one with this number.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> MutesRead:
+            found = read_mutes(connection, number, without=self._desk)
+            [(last,)] = connection.execute("SELECT ifnull(max(number), 0) FROM mute").fetchall()
+            return MutesRead(tuple(event for _, event in found), max(number, last))
+
+        return await self._database.run_read(read)
 
     async def past(self, since: float) -> Past:
         """Return what the history knows since then, Unix seconds.
@@ -170,6 +190,11 @@ class Journal:
         """
         before, self._tidied_at = self._tidied_at, now
         await self._database.write(lambda connection: _thin(connection, now, before))
+        await self._database.write(
+            lambda connection: connection.execute(
+                "DELETE FROM mute WHERE at < ?", (now - MAX_MUTE_S,)
+            )
+        )
         steps = (
             *_MAX_ROUNDS * (_drop_oldest,),
             _drop_all_events,
@@ -201,6 +226,27 @@ class Journal:
 
     def _row(self, event: Event) -> tuple[object, ...]:
         return (event.at, self._desk, type(event).__name__, *event_columns(event), line_of(event))
+
+
+def _acknowledged(connection: sqlite3.Connection, findings: Sequence[str]) -> dict[str, Finding]:
+    """Return the stored findings of these ids that are acknowledged, by id."""
+    names = {column_text(each): each for each in findings}
+    rows = connection.execute(_ACKNOWLEDGED, (json.dumps(list(names)),)).fetchall()
+    found = ((names[name], finding_of(body)) for name, body in rows)
+    return {name: finding for name, finding in found if finding is not None}
+
+
+def _write_findings(connection: sqlite3.Connection, findings: Sequence[Finding]) -> None:
+    stored = _acknowledged(connection, [each.id for each in findings])
+    rows: list[tuple[str, float, str]] = []
+    for finding in findings:
+        kept, before = finding, stored.get(finding.id)
+        if before is not None and finding.acknowledged_at is None and covers(before, finding):
+            if before.is_kept:
+                continue
+            kept = replace(finding, acknowledged_at=before.acknowledged_at)
+        rows.append((column_text(kept.id), last_change(kept), finding_body(kept)))
+    connection.executemany(_KEEP_FINDING, rows)
 
 
 def _write_points(

@@ -10,6 +10,7 @@ import msgspec
 from core.desk.past import NOTHING, Past
 from core.event_codec import event_of
 from core.events import Event
+from core.finding_events import FindingsMuted
 from core.model.finding import Finding, Severity
 from storage.readonly import query_readonly
 
@@ -32,6 +33,9 @@ _EVENTS = (
 )
 
 
+_MUTES = "SELECT number, body FROM mute WHERE number > ? AND desk <> ? ORDER BY number"
+
+
 def past_readonly(path: Path, since: float) -> Past:
     """Return what the history in this file knows since then, Unix seconds; it is not changed.
 
@@ -52,10 +56,25 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
     return Past(
         events=tuple(event for (body,) in reversed(events) if (event := _event(body)) is not None),
         findings=tuple(
-            finding for (body,) in reversed(findings) if (finding := _finding(body)) is not None
+            finding for (body,) in reversed(findings) if (finding := finding_of(body)) is not None
         ),
         since=since,
+        mutes=tuple(event for _, event in read_mutes(connection, 0)),
     )
+
+
+def read_mutes(
+    connection: sqlite3.Connection, after: int, *, without: str = ""
+) -> list[tuple[int, FindingsMuted]]:
+    """Return the mutes after this number, oldest first; those of the desk `without` are left out.
+
+    Unreadable ones are left out, too. An older history has none.
+    """
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'mute'").fetchone():
+        return []
+    rows = connection.execute(_MUTES, (after, without)).fetchall()
+    events = ((number, _event(body)) for number, body in rows)
+    return [(number, event) for number, event in events if isinstance(event, FindingsMuted)]
 
 
 def finding_body(finding: Finding) -> str:
@@ -75,7 +94,8 @@ def _event(body: str) -> Event | None:
         return None
 
 
-def _finding(body: str) -> Finding | None:
+def finding_of(body: str) -> Finding | None:
+    """Return the finding of a row; None: it can't be read."""
     try:
         fields: Any = json.loads(body)
         if isinstance(fields, dict):

@@ -26,7 +26,7 @@ def room(command: RoomCommand, options: GlobalOptions) -> int:
     """Run `evalroom`; return the exit status.
 
     Raises:
-        UsageWrong: There is no terminal.
+        UsageWrong: No terminal.
     """
     del command
     need_a_terminal()

@@ -7,7 +7,7 @@ from core.events import Event
 from core.ids import TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import EventStore
+from core.ports import EventStore, MutesRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,13 @@ class BriefStore:
         if kept:
             await self.store.keep_findings(kept)
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return the acknowledged ones of these findings, as `EventStore.acknowledged`."""
         return await self.store.acknowledged(findings)
+
+    async def mutes_after(self, number: int) -> MutesRead:
+        """Return the mutes after this number, as `EventStore.mutes_after`."""
+        return await self.store.mutes_after(number)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's kept points, as `EventStore.progress`."""

@@ -15,10 +15,12 @@ from core.events import (
     SurfaceRead,
     TasksSeen,
 )
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey
 from core.judge.finding_list import closed, with_findings
+from core.judge.mutes import with_mutes
 from core.judge.suspicions import with_restored_suspicions
 from core.model.finding import Finding
 from core.model.task import TaskRow
@@ -32,6 +34,7 @@ class Past:
         events: Its events about processes, tasks and logs, oldest first. The history keeps only
             the rows of tasks that changed.
         findings: Its findings, oldest first.
+        mutes: The mutes of findings, oldest first; some may be over.
         since: Processes that ended before this are left out, Unix seconds at the desk. Those that
             had not ended are all included: the first list of a probe shows which of them are gone.
     """
@@ -39,6 +42,7 @@ class Past:
     events: tuple[Event, ...] = ()
     findings: tuple[Finding, ...] = ()
     since: float = 0.0
+    mutes: tuple[FindingsMuted, ...] = ()
 
 
 NOTHING = Past()
@@ -83,7 +87,7 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
     for event in past_events(fleet, past):
         fleet = fold(fleet, event)
     findings = [each for each in past.findings if _belongs(fleet, each)]
-    restored = with_restored_suspicions(with_findings(fleet, findings))
+    restored = with_mutes(with_restored_suspicions(with_findings(fleet, findings)))
     return replace(restored, at=max(at, fleet.at))
 
 
@@ -104,7 +108,8 @@ def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
 
 
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
-    """Yield the fewest events that restore the processes and tasks of an earlier room."""
+    """Yield the fewest events that restore the processes, tasks and mutes of an earlier room."""
+    yield from (each for each in past.mutes if each.at <= fleet.at)
     for process in _processes(past.events, fleet.machines.keys()):
         if process.gone is None or process.gone.at >= past.since:
             yield from process.events()

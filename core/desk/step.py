@@ -2,10 +2,12 @@
 
 from core.config.judge import JudgeConfig
 from core.events import Event
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge.finding_list import with_findings
 from core.judge.judge import judge
+from core.judge.mutes import with_mutes
 from core.judge.suspicions import judge_signs
 
 USUAL_RULES = JudgeConfig()
@@ -21,4 +23,7 @@ def advance(fleet: Fleet, event: Event, rules: JudgeConfig = USUAL_RULES) -> Fle
     """
     after = fold(fleet, event)
     after = with_findings(after, judge(fleet, after, event))
-    return judge_signs(after, event, rules)
+    after = judge_signs(after, event, rules)
+    if isinstance(event, FindingsMuted) or (after.mutes and after.findings is not fleet.findings):
+        return with_mutes(after)
+    return after

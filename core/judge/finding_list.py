@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.model.finding import Finding
+from core.model.finding import SEVERITIES, Finding
 
 MAX_FINDINGS = 500
 """Maximum findings in the fleet. Those of the machine with the most of them are dropped first, the
@@ -14,13 +14,43 @@ oldest closed ones before the others."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
-    """Return the fleet with new and changed findings; a changed finding keeps its place."""
+    """Return the fleet with new and changed findings; a changed finding keeps its place.
+
+    It stays acknowledged until it worsens, or closes and opens again.
+    """
     by_id = {finding.id: finding for finding in changed}
     if not by_id:
         return fleet
-    kept = [by_id.pop(finding.id, finding) for finding in fleet.findings]
+    kept = [_renewed(finding, by_id.pop(finding.id, finding)) for finding in fleet.findings]
     findings = [*reversed(by_id.values()), *kept]
     return replace(fleet, findings=_bounded(findings))
+
+
+def _renewed(before: Finding, now: Finding) -> Finding:
+    if now is before or not now.is_open:
+        return now
+    if now.acknowledged_at not in {None, before.acknowledged_at}:
+        return now  # it is acknowledged just now
+    is_same = before.is_open and not _is_worse(before, now)
+    acknowledged_at = before.acknowledged_at if is_same else None
+    if acknowledged_at == now.acknowledged_at:
+        return now
+    return replace(now, acknowledged_at=acknowledged_at)
+
+
+def _is_worse(before: Finding, now: Finding) -> bool:
+    return SEVERITIES.index(now.severity) > SEVERITIES.index(before.severity)
+
+
+def covers(acknowledged: Finding, now: Finding) -> bool:
+    """Whether the acknowledgement of an older version of a finding holds for it.
+
+    It does not where the finding worsened or opened again since.
+    """
+    if acknowledged.acknowledged_at is None or _is_worse(acknowledged, now):
+        return False
+    newest = max(now.opened_at, now.began_at or 0.0)
+    return newest <= acknowledged.acknowledged_at
 
 
 def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
@@ -68,8 +98,15 @@ def with_id(fleet: Fleet, finding_id: str) -> Finding | None:
 
 
 def acknowledged(finding: Finding, at: float) -> Finding:
-    """Return a finding that waited for the operator, closed; its text stays."""
-    return replace(finding, closed_at=at, acknowledged_at=at)
+    """Return the finding acknowledged; one that waited for the operator is closed, too."""
+    if finding.waits:
+        return replace(finding, closed_at=at, acknowledged_at=at)
+    return replace(finding, acknowledged_at=at)
+
+
+def can_be_acknowledged(finding: Finding) -> bool:
+    """Whether it is open and not acknowledged yet."""
+    return finding.is_open and finding.acknowledged_at is None
 
 
 def closed(finding: Finding, at: float, text: str | None = None) -> Finding:

@@ -8,9 +8,11 @@ import pytest
 
 from core.desk.past import NOTHING
 from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
+from core.finding_events import FindingsMuted
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding, Severity
 from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples
+from core.model.mute import MAX_MUTE_S, Mute
 from core.model.process import ProcessState
 from core.model.sample import Sample
 from storage.database import Database
@@ -63,12 +65,55 @@ async def test_an_acknowledgement_is_found_and_a_room_that_does_not_know_it_keep
         assert list(await journal.acknowledged(["end:1", "other", "none"])) == []
         done = replace(waiting, closed_at=50, acknowledged_at=50)
         await journal.keep_findings([done])
-        assert list(await journal.acknowledged(["end:1", "other", "none"])) == ["end:1"]
+        assert list(await journal.acknowledged(["end:1", "other", "none"])) == [done]
         await journal.keep_findings([replace(waiting, text="changed", changed_at=60)])
         assert done in (await journal.past(0)).findings
         again = replace(waiting, opened_at=70)
         await journal.keep_findings([again])
         assert again in (await journal.past(0)).findings
+
+
+async def test_an_open_finding_stays_acknowledged_until_a_room_finds_it_worse(
+    tmp_path: Path,
+) -> None:
+    suspect = replace(FINDING, severity="suspect")
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([replace(suspect, acknowledged_at=50)])
+        said_more = replace(suspect, text="changed", changed_at=60)
+        await journal.keep_findings([said_more])
+        assert (await journal.past(0)).findings == (replace(said_more, acknowledged_at=50),)
+        worse = replace(suspect, severity="alarm", changed_at=70)
+        await journal.keep_findings([worse])
+        assert (await journal.past(0)).findings == (worse,)
+
+
+async def test_mutes_are_kept_once_and_other_instances_read_them(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    first = FindingsMuted(at=10, id="a", mute=Mute(until=99, kind="stall"))
+    second = FindingsMuted(at=20, id="b", mute=Mute(until=99, finding="end:1"))
+    async with Database.at(path) as database:
+        mine = Journal(database, limit_mib=64, clock=SetClock())
+        other = Journal(database, limit_mib=64, clock=SetClock())
+        await mine.keep([first, second])
+        await other.keep([first])
+        assert (await mine.mutes_after(0)).mutes == ()
+        read = await other.mutes_after(0)
+        assert read.mutes == (first, second)
+        assert (await other.mutes_after(read.last)).mutes == ()
+        assert (await mine.past(0)).mutes == (first, second)
+        assert past_readonly(path, 0).mutes == (first, second)
+        await mine.tidy(20.0 + MAX_MUTE_S)
+        assert (await mine.past(0)).mutes == (second,)
+
+
+async def test_a_history_without_mutes_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([FINDING])
+        await database.write(lambda connection: connection.execute("DROP TABLE mute"))
+    assert past_readonly(path, 0).findings == (FINDING,)
 
 
 async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:

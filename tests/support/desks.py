@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.errors import StorageError
 from core.events import Event
+from core.finding_events import FindingsMuted
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Received
+from core.ports import MutesRead, Received
 from tests.support import waiting
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection
@@ -60,6 +62,7 @@ class FakeEventStore:
         self.findings: list[Finding] = []
         self.fails = False
         self.acknowledged_elsewhere: set[str] = set()
+        self.mutes_elsewhere: list[FindingsMuted] = []
 
     async def keep(self, events: Sequence[Event]) -> None:
         if self.fails:
@@ -72,8 +75,16 @@ class FakeEventStore:
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         self.findings += findings
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
-        return [each for each in findings if each in self.acknowledged_elsewhere]
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
+        known = {each.id: each for each in self.findings if each.id in findings}
+        return [
+            replace(each, acknowledged_at=each.opened_at + 1)
+            for each in known.values()
+            if each.id in self.acknowledged_elsewhere
+        ]
+
+    async def mutes_after(self, number: int) -> MutesRead:
+        return MutesRead(tuple(self.mutes_elsewhere[number:]), len(self.mutes_elsewhere))
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         return [

@@ -6,12 +6,14 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName, SampleKey
 from core.model.log_summary import LogHeader
 from core.model.machine import (
     LinkState,
     ProbeFound,
 )
+from core.model.mute import Mute
 from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
@@ -139,7 +141,11 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
-        ev.FindingsAcknowledged: {"findings": tuples(texts)},
+        FindingsAcknowledged: {"findings": tuples(texts)},
+        FindingsMuted: {
+            "id": texts,
+            "mute": st.builds(Mute, until=times, finding=texts, kind=texts, task=st.none() | task),
+        },
         ev.ContentRevealed: {
             "sample": st.builds(SampleKey, task, whole | texts, whole),
             "eval_id": texts,

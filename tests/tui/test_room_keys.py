@@ -2,9 +2,11 @@
 
 import pytest
 
-from core.events import Dismissed, FindingsAcknowledged, LogUnreadable
+from core.events import Dismissed, LogUnreadable
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.ids import MachineName
 from core.model.machine import LinkState
+from core.model.mute import Mute
 from core.ports import SignIn
 from tests.support.busy_fleets import busy_fleet
 from tests.support.fleets import (
@@ -23,6 +25,7 @@ from tests.support.fleets import (
 )
 from tests.support.room_panes import WIDE, front, table
 from tests.support.rooms import FakeRoom, app_on, screen_text, shows
+from tests.support.stalls import stalled_fleet
 
 
 async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +173,34 @@ async def test_a_key_acknowledges_the_findings_that_wait_for_the_operator() -> N
         assert ("post", posted) in room.asked
 
 
+async def test_a_key_mutes_the_kind_of_a_finding_for_the_time_that_is_chosen() -> None:
+    fleet = stalled_fleet()
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("4", "m")
+        await shows(pilot, "this finding")
+        await pilot.press("G", "enter")
+        await shows(pilot, "2 hours")
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        [event] = [
+            each for what, each in room.asked if what == "post" and isinstance(each, FindingsMuted)
+        ]
+        assert event.mute == Mute(until=room.now() + 7_200, kind="stall")
+
+
+async def test_a_key_acknowledges_an_open_finding_that_closes_by_itself() -> None:
+    fleet = stalled_fleet()
+    [finding] = fleet.findings
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("4", "K")
+        await pilot.pause()
+        assert ("post", FindingsAcknowledged(at=room.now(), findings=(finding.id,))) in room.asked
+
+
 @pytest.mark.parametrize("down", [0, 1, 2])
 @pytest.mark.parametrize("typed", ["h100-1:twin", "twin"])
 async def test_of_tasks_with_one_name_the_palette_opens_the_one_under_the_cursor(
@@ -213,3 +244,13 @@ async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert "Triage" not in screen_text(app)
+
+
+async def test_why_says_what_a_task_s_process_does() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("2", "Y")
+        await shows(pilot, "Why of")
+        assert "it answers" in screen_text(app)
+        await pilot.press("escape", "1", "Y")
+        await shows(pilot, "Select a sample, a task or a process")

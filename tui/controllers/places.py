@@ -1,15 +1,15 @@
 """Keys that act on the place under the cursor: link, host key, copy, dismiss."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from core.config.judge import JudgeConfig
 from core.errors import StorageError, TargetUnclear
-from core.events import Dismissed, FindingsAcknowledged
+from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
 from core.ports import Room
-from core.text import shown
+from core.text import Shown, shown
 from core.views.cells import Span, TextLine
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
@@ -122,22 +122,6 @@ class PlaceController:
         machines.extend(self._fleet.machines.values())
         return next((each for each in machines if _asks_for_trust(each)), None)
 
-    def waiting_findings(self, place: Place) -> tuple[str, ...]:
-        """Return the ids of the findings about a place that wait for the operator."""
-        about = place.task if isinstance(place, SampleKey) else place
-        return tuple(
-            each.id
-            for each in self._fleet.findings
-            if each.waits and about in {each.task, each.process, each.machine} - {None}
-        )
-
-    def acknowledge(self, findings: Sequence[str]) -> None:
-        """Acknowledge findings: they are closed, and stay so after a restart."""
-        if not findings:
-            self._ui.say("No finding that waits for you is selected.", "warning")
-            return
-        self._room.post(FindingsAcknowledged(at=self._room.now(), findings=tuple(findings)))
-
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
@@ -162,7 +146,7 @@ class PlaceController:
         from core.act.target_labels import target_label  # noqa: PLC0415
         from core.views.triage.lines import triage_lines  # noqa: PLC0415
         from core.views.triage.report import triage  # noqa: PLC0415
-        from tui.dialogs.triage import TriageDialog  # noqa: PLC0415
+        from tui.dialogs.report import ReportDialog  # noqa: PLC0415
 
         target = place if isinstance(place, str | ProcessKey | TaskKey | SampleKey) else None
 
@@ -179,7 +163,27 @@ class PlaceController:
             name = shown(target or "")
         else:
             name = target_label(target, self._fleet)
-        self._ui.open(TriageDialog(self._ui, name, make))
+        self._ui.open(ReportDialog(self._ui, Shown("Triage"), name, make, can_widen=True))
+
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
+        from core.act.target_labels import target_label  # noqa: PLC0415
+        from core.views.triage.why import why, why_lines  # noqa: PLC0415
+        from tui.dialogs.report import ReportDialog  # noqa: PLC0415
+
+        target = place.process if isinstance(place, TaskKey) else place
+        if not isinstance(target, ProcessKey | SampleKey):
+            self._ui.say("Select a sample, a task or a process.", "warning")
+            return
+
+        def make(_: bool) -> tuple[list[TextLine], tuple[str, ...]]:
+            try:
+                return why_lines(why(self._fleet, target, self._rules, self._room.now())), ()
+            except TargetUnclear as error:
+                return [(Span(shown(error.sentence, 200), "warning"),)], ()
+
+        name = target_label(target, self._fleet)
+        self._ui.open(ReportDialog(self._ui, Shown("Why"), name, make))
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
     from tui.controllers.actions import ActionController
     from tui.controllers.attach import AttachController
+    from tui.controllers.findings import FindingController
     from tui.controllers.guides import GuideController
     from tui.controllers.launches import LaunchController
     from tui.controllers.palette import PaletteController
@@ -40,6 +41,7 @@ class Controllers:
         self._orders_changed = orders_changed
         self.places = PlaceController(ui, services.room, services.rules)
         self._actions: ActionController | None = None
+        self._findings: FindingController | None = None
         self._guides: GuideController | None = None
         self._launches: LaunchController | None = None
         self._terminals: AttachController | None = None
@@ -66,8 +68,17 @@ class Controllers:
         return self._actions
 
     @property
+    def findings(self) -> "FindingController":
+        """Acts on findings."""
+        if self._findings is None:
+            from tui.controllers.findings import FindingController  # noqa: PLC0415
+
+            self._findings = FindingController(self._ui, self._services.room)
+        return self._findings
+
+    @property
     def guides(self) -> "GuideController | None":
-        """Runs guides; None: there are none here."""
+        """Runs guides; None if this room can run none."""
         guiding = self._services.guiding.get() if self._guides is None else None
         if guiding is not None:
             from tui.controllers.guides import GuideController  # noqa: PLC0415
@@ -150,7 +161,7 @@ class Controllers:
     # Orders that were sent
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         return self._actions.totals() if self._actions is not None else ()
 
     def refresh_orders(self) -> None:

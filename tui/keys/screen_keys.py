@@ -1,4 +1,4 @@
-"""Keys that work on one screen only; `tui.keys.table` puts them in order."""
+"""Keys of one screen, and of findings; `tui.keys.table` puts them in order."""
 
 from tui.keys.key import Key
 
@@ -100,3 +100,28 @@ GUIDE_KEYS: tuple[Key, ...] = (
         in_bar=True,
     ),
 )
+
+FINDING_KEYS: tuple[Key, ...] = (
+    Key(
+        name="acknowledge",
+        keys="K",
+        action="acknowledge",
+        word="acknowledge",
+        help=(
+            "Acknowledge findings: those about errors and losses close,"
+            " others no longer count until they worsen."
+        ),
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="mute",
+        keys="m",
+        action="mute",
+        word="mute",
+        help="Mute a finding, its task or its kind for a time, or end its mute.",
+        where="panes",
+        in_bar=True,
+    ),
+)
+"""The keys of findings."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
 from tui.keys.list_keys import LIST_KEYS
-from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
+from tui.keys.screen_keys import FINDING_KEYS, GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
     *LIST_KEYS,
@@ -210,21 +210,21 @@ KEYS: tuple[Key, ...] = (
         where="panes",
         in_bar=True,
     ),
-    Key(
-        name="acknowledge",
-        keys="K",
-        action="acknowledge",
-        word="acknowledge",
-        help="Close the findings about errors and losses that stay open until you have seen them.",
-        where="panes",
-        in_bar=True,
-    ),
+    *FINDING_KEYS,
     Key(
         name="triage",
         keys="t",
         action="triage",
         word="triage",
         help="Report how far the selection is, what went wrong, and what to do next.",
+        where="panes",
+    ),
+    Key(
+        name="why",
+        keys="Y",
+        action="why",
+        word="why",
+        help="Explain what the selected sample or process does, and whether it is stuck.",
         where="panes",
     ),
     Key(

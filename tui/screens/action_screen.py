@@ -1,9 +1,10 @@
 """The keys of a screen that act on its selection."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from core.judge.finding_list import can_be_acknowledged
 from tui.navigation import Place
 from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
@@ -13,6 +14,7 @@ from tui.terminal.textual_internals import forget_strips
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
+    from core.model.finding import Finding
 
 
 class ActionScreen(TableScreen, inherit_bindings=False):
@@ -34,13 +36,29 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         """Return the targets of an action: the marked rows, or the one under the cursor."""
         raise NotImplementedError
 
-    def waiting_findings(self) -> tuple[str, ...]:
-        """Return the ids of the selection's findings that wait for the operator."""
+    @property
+    def shows_findings(self) -> bool:
+        """Whether the current pane is about findings."""
+        return False
+
+    def finding_keys(self, found: "Sequence[Finding]") -> Iterator[str]:
+        """Yield the names of the keys that can do something to these findings now."""
+        if any(each.waits or (self.shows_findings and can_be_acknowledged(each)) for each in found):
+            yield "acknowledge"
+        if found and self.shows_findings:
+            yield "mute"
+
+    def chosen_findings(self) -> "tuple[Finding, ...]":
+        """Return the open findings that are selected, or that are about the selection."""
         raise NotImplementedError
 
     def action_acknowledge(self) -> None:
         """Acknowledge the findings of the selection."""
-        self.controllers.places.acknowledge(self.waiting_findings())
+        self.controllers.findings.acknowledge(self.chosen_findings())
+
+    def action_mute(self) -> None:
+        """Ask what to mute, and for how long."""
+        self.controllers.findings.mute(self.chosen_findings())
 
     def rows_shown(self) -> "tuple[ActionPlace, ...]":
         """Return all rows of the current pane that actions apply to."""
@@ -107,6 +125,10 @@ class ActionScreen(TableScreen, inherit_bindings=False):
     def action_dismiss_gone(self) -> None:
         """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
+
+    def action_why(self) -> None:
+        """Explain what the selected sample or process does."""
+        self.controllers.places.why(self.selected())
 
     def action_triage(self) -> None:
         """Report on the selection."""

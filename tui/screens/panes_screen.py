@@ -31,6 +31,7 @@ from tui.terminal.textual_internals import use_compositor
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
+    from core.model.finding import Finding
 
 NARROW = 100
 """On narrower screens (columns) one pane is shown at a time."""
@@ -340,7 +341,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
-        yield from ("command", "help", "triage")
+        yield from ("command", "help", "triage", "why")
         yield from (f"pane_{digit}" for digit in range(1, len(self.panes) + 1))
         if isinstance(pane, TablePane) and pane.rows:
             yield from ("open", "sort")
@@ -349,8 +350,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.controllers.places.available_keys(self.selected())
-        if self.waiting_findings():
-            yield "acknowledge"
+        yield from self.finding_keys(self.chosen_findings())
         targets = self.targets()
         if targets and self.controllers.can_act:
             yield from self.controllers.actions.available_keys(targets)
@@ -358,9 +358,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             yield "launch"
         yield from self.commands()
 
-    def waiting_findings(self) -> tuple[str, ...]:
-        """Return the ids of the selection's findings that wait for the operator."""
-        return self.controllers.places.waiting_findings(self.selected())
+    def chosen_findings(self) -> "tuple[Finding, ...]":
+        """Return the open findings that are selected, or that are about the selection."""
+        return self.controllers.findings.about(self.selected())
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action: the marked rows, or the one under the cursor."""

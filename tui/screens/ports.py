@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from core.guide.runner import GuideRunner
     from core.ids import MachineName
     from core.launch.ports import OutputChunk
+    from core.model.finding import Finding
     from core.model.order import Order
     from core.model.run import Run
     from core.views.actions.action_menu import MenuEntry
@@ -83,7 +84,7 @@ class ScreenActions(Protocol):
         ...
 
     async def orders_kept(self, limit: int) -> "Sequence[Order] | None":
-        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+        """Read at most `limit` orders from the journal, newest first; None without a journal.
 
         Raises:
             StorageError: The journal can't be read.
@@ -106,14 +107,6 @@ class ScreenPlaces(Protocol):
         """Show the unknown host key of a place's machine."""
         ...
 
-    def waiting_findings(self, place: Place) -> tuple[str, ...]:
-        """Return the ids of the findings about a place that wait for the operator."""
-        ...
-
-    def acknowledge(self, findings: Sequence[str]) -> None:
-        """Acknowledge findings."""
-        ...
-
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""
         ...
@@ -122,8 +115,28 @@ class ScreenPlaces(Protocol):
         """Copy what belongs to a place."""
         ...
 
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
+        ...
+
     def triage(self, place: Place) -> None:
         """Open the report on a place."""
+        ...
+
+
+class ScreenFindings(Protocol):
+    """Keys on findings: `tui.controllers.findings.FindingController`."""
+
+    def about(self, place: Place) -> "tuple[Finding, ...]":
+        """Return the open findings about a place; for a sample, those of its task too."""
+        ...
+
+    def acknowledge(self, findings: "Sequence[Finding]") -> None:
+        """Acknowledge findings."""
+        ...
+
+    def mute(self, findings: "Sequence[Finding]") -> None:
+        """Ask what to mute of the first open one and for how long, then mute it."""
         ...
 
 
@@ -220,8 +233,13 @@ class ScreenControllers(Protocol):
         ...
 
     @property
+    def findings(self) -> ScreenFindings:
+        """Acts on findings."""
+        ...
+
+    @property
     def guides(self) -> ScreenGuides | None:
-        """Runs guides; None: there are none here."""
+        """Runs guides; None if this room can run none."""
         ...
 
     @property
@@ -235,7 +253,7 @@ class ScreenControllers(Protocol):
         ...
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         ...
 
 

@@ -65,27 +65,33 @@ class RoomScreen(PanesScreen):
         put(self.samples, 0, top, width, height - top - below)
         put(self.findings, 0, height - below, width, below)
 
+    @property
+    def shows_findings(self) -> bool:
+        """Whether the findings have the focus."""
+        return self.current == self.panes.index(self.findings)
+
     def selected(self) -> Place:
         """Return the place under the cursor; for a finding, its subject."""
-        if self.current == self.panes.index(self.findings):
+        if self.shows_findings:
             return self._about(self.findings.cursor_key)
         return super().selected()
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return the targets of an action; for findings, their subjects."""
-        if self.current != self.panes.index(self.findings):
+        if not self.shows_findings:
             return super().targets()
         keys = self.findings.chosen_keys
         about = (place for key in keys if (place := self._about(key)) is not None)
         return tuple(dict.fromkeys(about))
 
-    def waiting_findings(self) -> tuple[str, ...]:
-        """Return the ids of the selected findings that wait, or of those about the selection."""
-        if self.current != self.panes.index(self.findings):
-            return super().waiting_findings()
+    def chosen_findings(self) -> tuple[Finding, ...]:
+        """Return the open findings that are selected, or that are about the selection."""
+        if not self.shows_findings:
+            return super().chosen_findings()
         keys = set(self.findings.chosen_keys)
-        waiting = (each.id for each in self.ui.room.fleet.findings if each.waits)
-        return tuple(each for each in waiting if each in keys)
+        return tuple(
+            each for each in self.ui.room.fleet.findings if each.is_open and each.id in keys
+        )
 
     def _about(self, key: object) -> Subject | None:
         findings = self.ui.room.fleet.findings

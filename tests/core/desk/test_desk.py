@@ -15,9 +15,11 @@ from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, StorageError
 from core.events import Event, TimePassed
+from core.finding_events import FindingsMuted
 from core.ids import ProcessKey
 from core.model.finding import Finding
 from core.model.machine import LinkState
+from core.model.mute import Mute
 from core.model.task import TaskState
 from core.ports import EventStore, FleetUpdate, Received, Room, SignIn
 from tests.support.connections import FakeConnection, down, logs, reply, up
@@ -315,6 +317,19 @@ async def test_a_finding_that_a_command_acknowledged_closes_in_the_open_room(
         await until(lambda: not any(each.waits for each in desk.fleet.findings))
     [done] = [each for each in desk.fleet.findings if each.id == waiting.id]
     assert done.acknowledged_at is not None
+
+
+async def test_a_mute_of_a_command_reaches_the_open_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acknowledgements, "READ_INTERVAL_S", 0.01)
+    store = FakeEventStore()
+    desk = desk_of(FakeConnection(H1, up(H1)), store=store)
+    mute = Mute(until=NOW + 1_000, kind="stall")
+    async with running(desk):
+        store.mutes_elsewhere.append(FindingsMuted(at=NOW, id="a", mute=mute))
+        await until(lambda: desk.fleet.mutes == (mute,))
+        end = mute.lasting(NOW)
+        store.mutes_elsewhere.append(FindingsMuted(at=NOW, id="b", mute=end))
+        await until(lambda: desk.fleet.mutes == ())
 
 
 async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:

@@ -10,6 +10,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
+from core.ports import MutesRead
 
 
 class Slow:
@@ -30,8 +31,11 @@ class Slow:
     async def keep_findings(self, findings: Sequence[Finding]) -> None:
         raise NotImplementedError(findings)
 
-    async def acknowledged(self, findings: Sequence[str]) -> Sequence[str]:
+    async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         raise NotImplementedError(findings)
+
+    async def mutes_after(self, number: int) -> MutesRead:
+        raise NotImplementedError(number)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         raise NotImplementedError(task)
