@@ -38,6 +38,7 @@ COMMANDS = (
     ("machines", "machines", "show all machines, or check or prepare one"),
     ("doctor", "machines", "check what an administrator has to set up once, and print how"),
     ("findings", "findings", "list findings, or acknowledge those about errors and losses"),
+    ("notify", "notify", "send a test message to the addresses of the config"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),
     ("config-set", "act", "change knobs (limits, retries, log buffer) of running evals"),

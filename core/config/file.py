@@ -13,6 +13,8 @@ from core.config.judge import JudgeConfig, JudgeRule
 from core.config.judge_table import judge_values
 from core.config.keys import conflicts
 from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
+from core.config.notify import NotifyRule
+from core.config.notify_rules import NOTIFY
 from core.config.toml_errors import TOML_HINT, parse_error
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
@@ -156,7 +158,8 @@ class _ConfigReader:
         actions: Mapping[str, str] | None,
         judged: Sequence[JudgeRule] | None,
     ) -> Config:
-        known = (*self._top_rules, "machines", *self._table_rules, "judge", *_OF_MODELS, "keys")
+        others = ("judge", *_OF_MODELS, "notify", "keys")
+        known = (*self._top_rules, "machines", *self._table_rules, *others)
         for key in table:
             if key not in known:
                 self._unknown_key((key,), known)
@@ -177,6 +180,7 @@ class _ConfigReader:
                 self._read_judge(table.get("judge", {}), judged),
                 **{name: self._read_models(name, table) for name in _OF_MODELS},
             ),
+            notify=self._read_notify(table.get("notify", [])),
             keys=self._read_keys(table.get("keys", {}), actions),
             **self._read_values((), top, self._top_rules),
         )
@@ -198,6 +202,22 @@ class _ConfigReader:
         except rules.InvalidValue as error:
             self._invalid_value(("judge", *error.within), error)
         return JudgeConfig()
+
+    def _read_notify(self, value: object) -> tuple[NotifyRule, ...]:
+        entries = cast("list[object]", value) if isinstance(value, list) else [value]
+        if not all(isinstance(each, dict) for each in entries) or isinstance(value, dict):
+            what = '"notify" must be a list of tables'
+            self._problem(("notify",), what, "write [[notify]] before each rule")
+            return ()
+        found: list[NotifyRule] = []
+        for index, entry in enumerate(cast("list[dict[str, Any]]", entries)):
+            at, before = ("notify", index), len(self._problems)
+            if "to" not in entry:
+                self._problem(at, "this rule has no address", 'add a line: to = "NAME_OF_A_SECRET"')
+            values = self._read_values(at, entry, NOTIFY)
+            if len(self._problems) == before:
+                found.append(NotifyRule(secret=values.pop("to"), **values))
+        return tuple(found)
 
     def _read_models(self, name: str, table: dict[str, Any]) -> Mapping[str, Any]:
         given = {name: table[name]} if name in table else {}
