@@ -290,3 +290,7 @@ class AnswerMalformed(EvalroomError):
 
 class StorageError(EvalroomError):
     """The disk or the database failed."""
+
+
+class NotSent(EvalroomError):
+    """A notification was not sent."""

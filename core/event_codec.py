@@ -22,6 +22,8 @@ EVENTS: Mapping[str, type[Event]] = MappingProxyType(
 )
 """Every class of event by its name in a line."""
 
+_DIGITS = 40
+"""Most digits of a whole number; `encode` writes none with more."""
 _OLDER_NAMES = {"LooksUnchanged": "ReadsUnchanged"}
 """Names of events in older recordings, each with its name today."""
 
@@ -40,7 +42,7 @@ def event_of(line: str) -> Event:
         ValueError: The line is not JSON, of another version, of an unknown kind, or incomplete.
     """
     try:
-        fields: Any = json.loads(line)
+        fields: Any = json.loads(line, parse_int=_whole_number)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if not isinstance(fields, dict):
@@ -60,6 +62,12 @@ def event_of(line: str) -> Event:
         return msgspec.convert(known, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError("a number of too many digits")
+    return int(digits)
 
 
 def plain_mapping(value: object) -> object:

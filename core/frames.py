@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+from weakref import WeakSet
 
 import msgspec
 
@@ -24,6 +25,8 @@ MAX_ANSWER = 32 * 1024 * 1024
 """Longest answer, bytes, all its parts together."""
 MAX_PARTS = MAX_ANSWER // MAX_PART + 1
 """Most parts of one answer."""
+MAX_HELD = 2 * MAX_ANSWER
+"""Most bytes of incomplete answers, of all machines together."""
 MAX_STREAMS = 64
 """Most answers that come in parts at a time; at most 32 are outstanding."""
 HEAD_WEIGHT = 40
@@ -74,15 +77,30 @@ class Splitter:
 
     Parts of one answer are joined here. It never skips a broken frame: once it raised, the
     session is over.
+
+    Args:
+        parts: Bounds what this and the splitters of other machines hold of incomplete answers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parts: "PartsBudget | None" = None) -> None:
+        self._budget = parts or PartsBudget()
+        self._is_over = False
         self._held = bytearray()
         self._head: dict[str, Any] | None = None
         self._head_size = self._wanted = 0
         self._parts: dict[object, list[bytes]] = {}
         self._parts_size = 0
         """Bytes of `_parts`."""
+
+    @property
+    def parts_size(self) -> int:
+        """How much of incomplete answers it holds, bytes."""
+        return self._parts_size
+
+    def give_up(self) -> None:
+        """Drop the incomplete answers; the session is over with its next bytes."""
+        self._parts.clear()
+        self._parts_size, self._is_over = 0, True
 
     @property
     def is_between_frames(self) -> bool:
@@ -97,6 +115,8 @@ class Splitter:
         """
         self._held += data
         while True:
+            if self._is_over:
+                raise BrokenFrame("more incomplete answers than evalroom holds")
             if self._head is None:
                 end = self._held.find(b"\n")
                 if end < 0:
@@ -131,13 +151,38 @@ class Splitter:
         self._parts_size += len(body)
         if len(self._parts) > MAX_STREAMS:
             raise BrokenFrame("more answers in parts than were asked for")
-        if len(held) > MAX_PARTS or self._parts_size > 2 * MAX_ANSWER:
+        if len(held) > MAX_PARTS or self._parts_size > MAX_HELD:
             raise BrokenFrame("an answer in parts over the limit")
         if part + 1 < parts:
+            self._budget.check(self)
             return None
         whole = b"".join(self._parts.pop(stream))
         self._parts_size -= len(whole)
         return Frame(kind, head, whole, self._head_size)
+
+
+class PartsBudget:
+    """Bounds the incomplete answers that the splitters of all machines hold together.
+
+    Where they hold more, the one that holds most gives up: a machine that begins large answers
+    and never ends them loses its own link.
+
+    Args:
+        most: Bytes.
+    """
+
+    def __init__(self, most: int = MAX_HELD) -> None:
+        self._most = most
+        self._splitters = WeakSet[Splitter]()
+
+    def check(self, splitter: Splitter) -> None:
+        """Take a splitter in that holds more now, and make the largest one give up if needed."""
+        self._splitters.add(splitter)
+        sizes = {each: each.parts_size for each in self._splitters}
+        while sum(sizes.values()) > self._most:
+            largest = max(sizes, key=lambda each: sizes[each])
+            largest.give_up()
+            sizes[largest] = 0
 
 
 def _parsed(line: bytes) -> object:

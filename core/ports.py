@@ -24,7 +24,7 @@ class Reply:
         at: The host's clock just before the read, Unix seconds.
         took: How long the read took, seconds.
         status: HTTP status or exit status; None: there was none.
-        error: Why there is no good answer; None: there is one.
+        error: Why no good answer came; None if one came.
         body: The answer as it came.
     """
 

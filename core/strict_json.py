@@ -20,7 +20,7 @@ _BITS = 129
 
 
 def encode(value: object, *, indent: int | None = None, keeps_surrogates: bool = False) -> str:
-    """Return a value as ASCII JSON; on one line without blanks if there is no indent.
+    """Return a value as ASCII JSON; on one line without blanks without an indent.
 
     Args:
         value: Plain values: dicts with text as keys, lists, texts, numbers, booleans, None.

@@ -22,7 +22,7 @@ from core.errors import (
     TooBusy,
     first_error,
 )
-from core.frames import Frame, Splitter, encode
+from core.frames import Frame, PartsBudget, Splitter, encode
 from core.ids import MachineName
 from core.ports import Reply
 from core.text import shown
@@ -52,6 +52,8 @@ FRAMES_AT_ONCE = 100
 """After so many frames of one read, the event loop has a turn."""
 FRAME_COST_BYTES = 4096
 """As so many bytes counts the work for each frame."""
+_PARTS = PartsBudget()
+"""Of all sessions of this process."""
 _CRASHED = b"Traceback (most recent call last)"
 PROBE_MARKER = "evalroom-probe"
 """The probe's first argument; identifies it in `ps`."""
@@ -226,7 +228,7 @@ class ProbeSession:
             errors=self._errors,
         )
         await program.write(encode(self._options.start_frame()))
-        splitter = Splitter()
+        splitter = Splitter(_PARTS)
         data = rest
         deadline = asyncio.timeout(HELLO_TIMEOUT_S)
         try:

@@ -39,7 +39,7 @@ def shipped_program(name: str) -> bytes:
     """Return the readable text of the program in `ssh/shipped/NAME`, the same bytes each time.
 
     Raises:
-        FileNotFoundError: There is no such program.
+        FileNotFoundError: No such program.
     """
     return _joined(name, shipped_program).encode()
 
@@ -51,7 +51,7 @@ def sent_program(name: str) -> bytes:
     Each statement stays on its line.
 
     Raises:
-        FileNotFoundError: There is no such program.
+        FileNotFoundError: No such program.
     """
     return without_comments(_joined(name, sent_program)).encode()
 

@@ -74,7 +74,7 @@ class Guides:
         rows = await self._database.read(f"{_SELECT} WHERE id = ?", (guide,))
         if not rows:
             raise UsageWrong(
-                f"there is no guide {shown(guide, 40)}", "list them: evalroom guide list"
+                f"no guide has the ID {shown(guide, 40)}", "list them: evalroom guide list"
             )
         return _owner_of(rows[0])
 

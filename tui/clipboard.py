@@ -26,7 +26,7 @@ class CopiedText:
 
 
 def copy_text(fleet: Fleet, place: Place) -> CopiedText | None:
-    """Return the text to copy for a place; None if there is none.
+    """Return the text to copy for a place; None if the place has none.
 
     For a task it is the location of its log, for a sample or a process the shell command that
     shows the same, for a machine its address. The text is harmless, not as the host sent it, and

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.launch.secret_store import SecretStore
 
 T = TypeVar("T")
-NO_ACTING = "Nothing can be changed from here: there is no journal of orders."
+NO_ACTING = "Nothing can be changed from here: the journal of orders is missing."
 NO_LAUNCHING = "Nothing can be launched from here."
 
 

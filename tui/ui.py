@@ -65,6 +65,6 @@ class Ui(Protocol):
             line: Printed first: what runs and why.
 
         Returns:
-            None: there is no terminal to give.
+            None: the app has no terminal to give.
         """
         ...

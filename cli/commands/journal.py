@@ -52,7 +52,7 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
     elif orders:
         print_lines([line for order in orders for line in (*order_lines(order), "")][:-1])
     else:
-        print_lines(["there are no orders yet" if wanted == everything else "no order matches"])
+        print_lines(["no orders yet" if wanted == everything else "no order matches"])
     return 0
 
 

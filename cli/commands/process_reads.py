@@ -16,9 +16,8 @@ from core.errors import AnswerMalformed, NoMachineReached, NotThere, TargetUncle
 from core.events import Event, OperationsSeen
 from core.fold.operations import has_begun_with
 from core.ids import ProcessKey
-from core.judge.operation_findings import operation_words
 from core.model.feature import Feature
-from core.model.operation import Operation
+from core.model.operation import Operation, operation_words
 from core.model.process import Process
 from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task, TaskState
@@ -93,7 +92,7 @@ async def with_operations(desk: DeskReader, task: Task, rows: list[Json]) -> lis
     silent = [each for each in rows if _is_silent(each)]
     if not silent or task.state is not TaskState.RUNNING:
         return rows
-    process = await _traced(desk, task.key.process)
+    process = await traced(desk, task.key.process)
     names = [desk.fleet.tasks[key].row.task for key in process.tasks] if process else []
     if process is None or not process.operations or names.count(task.row.task) > 1:
         return rows
@@ -105,7 +104,7 @@ def _is_silent(row: Json) -> bool:
     return row.get("status") == SampleStatus.RUNNING and row.get("activity") is None
 
 
-async def _traced(desk: DeskReader, key: ProcessKey) -> Process | None:
+async def traced(desk: DeskReader, key: ProcessKey) -> Process | None:
     """Return a process once its trace was read; after `TRACE_WAIT_S`, as it is known by then."""
     read = asyncio.Event()
 

@@ -20,7 +20,7 @@ def replay(command: ReplayCommand, options: GlobalOptions) -> int:
     """Run `evalroom replay`; return the exit status.
 
     Raises:
-        UsageWrong: There is no terminal.
+        UsageWrong: No terminal.
         StorageError: The file can't be read, or is not a recording.
     """
     events = read_recording(command.file)

@@ -64,7 +64,7 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     """Print the samples of a task; return the exit status.
 
     Raises:
-        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+        TargetUnclear, RequestFailed, AnswerMalformed: No good answer.
     """
     found = await find(desk, command.task, command.timeout)
     answer = await samples_of(desk, found, status=command.status, all_rows=command.all_rows)
@@ -168,7 +168,7 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
         keep: Called before content is read; records in the history that it was shown.
 
     Raises:
-        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+        TargetUnclear, RequestFailed, AnswerMalformed: No good answer.
     """
     found = await find(desk, command.task, command.timeout)
     sample_id = await sample_id_of(desk, found, command.sample_id)

@@ -44,7 +44,7 @@ async def print_sessions(desk: DeskWorker, *, timeout: float, as_json: bool) -> 
     if as_json:
         print_json({"sessions": [_json(each) for each in found]})
     else:
-        print_lines([_line(each) for each in found] or ["there are no sessions"])
+        print_lines([_line(each) for each in found] or ["no sessions"])
     return 0
 
 

@@ -1,13 +1,17 @@
-"""`evalroom triage [TARGET]`: a report from one poll of everything."""
+"""`evalroom triage [TARGET]` and `evalroom why TARGET`: reports from one poll of everything."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.process_reads import traced
 from cli.commands.silence import silence_named
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
-from cli.parser.observation import TriageCommand
+from cli.parser.observation import TriageCommand, WhyCommand
+from cli.render.fleet_json import plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.triage import triage_answer
 from cli.wiring.config import config_of
@@ -15,16 +19,24 @@ from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
 from core.act.target_grammar import place_named
 from core.config.judge import JudgeConfig
-from core.errors import NoMachineReached
+from core.ctl import routes
+from core.ctl.answer_errors import good_body
+from core.ctl.decode import parse_object
+from core.errors import EvalroomError, NoMachineReached, TargetUnclear
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.task import TaskState
+from core.text import Shown, shown
 from core.views.cells import TextLine
 from core.views.triage.lines import triage_lines
 from core.views.triage.report import Target
 from core.views.triage.report import triage as report_on
+from core.views.triage.why import why as report_why
+from core.views.triage.why import why_lines
 
 SAMPLES_WAIT_S = 10.0
 """The longest wait for the first poll of the samples, seconds."""
+LAST_EVENTS = 5
+EVENTS_WAIT_S = 5.0
 _EVERY_S = 0.02
 
 
@@ -53,6 +65,67 @@ async def print_triage(desk: DeskReader, command: TriageCommand, rules: JudgeCon
     else:
         print_lines([text_of(line) for line in triage_lines(desk.fleet, report)])
     return 0
+
+
+def why(command: WhyCommand, options: GlobalOptions) -> int:
+    """Run `evalroom why`; return the exit status."""
+
+    async def work() -> int:
+        config = config_of(options)
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
+            return await print_why(desk, command, config.judge)
+
+    return run_loop(work())
+
+
+async def print_why(desk: DeskReader, command: WhyCommand, rules: JudgeConfig) -> int:
+    """Print the report on a sample or a process; return the exit status.
+
+    Raises:
+        NoMachineReached: No machine answered, or the one of the target did not.
+        TargetUnclear: The target fits nothing, several things, or neither of the two.
+    """
+    target = await target_of(desk, command.target, command.timeout)
+    if not isinstance(target, SampleKey | ProcessKey):
+        raise TargetUnclear(
+            f"{shown(command.target, 80)} is neither a sample nor a process",
+            "name TASK#ID/EPOCH or machine:PID; for the rest: evalroom triage",
+        )
+    await traced(desk, target if isinstance(target, ProcessKey) else target.task.process)
+    events = await _last_events(desk, target) if isinstance(target, SampleKey) else ()
+    report = report_why(desk.fleet, target, rules, desk.now(), events)
+    if command.as_json:
+        print_json(plain_json(report))
+    else:
+        print_lines([text_of(line) for line in why_lines(report)])
+    return 0
+
+
+async def _last_events(desk: DeskReader, key: SampleKey) -> Sequence[Shown]:
+    """Return the last events of a sample as lines; none where they can't be read."""
+    task = desk.fleet.tasks[key.task]
+    path = routes.events(task.row.eval_id, key.sample_id, key.epoch, tail=LAST_EVENTS)
+    try:
+        reply = await desk.read(key.task.process, path, deadline=EVENTS_WAIT_S)
+        body = parse_object(good_body(reply, "the last events", "events"))
+    except EvalroomError:
+        return ()
+    events = body.get("events")
+    rows = cast("list[object]", events) if isinstance(events, list) else []
+    return [
+        _event_line(cast("dict[str, Any]", row))
+        for row in rows[-LAST_EVENTS:]
+        if isinstance(row, dict)
+    ]
+
+
+def _event_line(event: Mapping[str, Any]) -> Shown:
+    """Return an event without a word that the agent wrote."""
+    kind = event.get("event") or event.get("type")
+    words = [str(kind or "event")]
+    words += [str(event[name]) for name in ("action", "function", "model") if event.get(name)]
+    at = event.get("timestamp")
+    return shown(f"{' '.join(words)}{f'  {at}' if at else ''}", 120)
 
 
 async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Target:

@@ -36,7 +36,7 @@ TARGET is one of:
   TASK#ID or TASK#ID/EPOCH       a sample
   machine:PID                    a process
   machine:                       all processes of a machine
-Without a machine, a name must fit on one machine only. A TARGET with several
+Without a machine, a name must match on one machine only. A TARGET with several
 readings is refused; the message lists full names, which have one reading each:
   @machine:PID   @machine:PID:task-id   @machine:PID:task-id#ID/EPOCH
 evalroom prints names with %XX (two hex digits of a byte) for a blank, a #, a %

@@ -19,7 +19,7 @@ _GOES_WITH = {
 }
 """Options of one kind of guide only."""
 _EPILOG = """\
-guide interrupt TARGET...                    pause, wait for samples in flight, flush the log,
+guide interrupt TARGET...               pause, wait for samples in flight, flush the log,
                                         interrupt; prints the command that resumes the eval
 guide incident --model M [TARGET...]    pause a model everywhere; `guide resume ID` resumes it
 guide finish TASK                       drain a task; each `guide resume ID` takes one more step

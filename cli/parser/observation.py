@@ -97,6 +97,19 @@ class TriageCommand(ParsedCommand):
     timeout: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyCommand(ParsedCommand):
+    """`evalroom why TARGET`.
+
+    Attributes:
+        target: A sample or a process.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.triage:why"
+    target: str
+    timeout: float
+
+
 def add_status(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `status`."""
     add_json(parser)
@@ -136,6 +149,16 @@ def add_triage(parser: argparse.ArgumentParser) -> None:
     )
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, TriageCommand))
+
+
+def add_why(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `why`."""
+    add_json(parser)
+    parser.add_argument(
+        "target", metavar="TARGET", help="a sample (TASK#ID/EPOCH) or a process (machine:PID)"
+    )
+    add_timeout(parser)
+    parser.set_defaults(make=partial(command_of, WhyCommand))
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:

@@ -35,7 +35,7 @@ def config_of(options: GlobalOptions) -> Config:
 
 
 def config_path(options: GlobalOptions) -> Path | None:
-    """Return the path of the config; None: there is no config file, and none was named."""
+    """Return the path of the config; None if no config file exists and none was named."""
     usual = paths().config_file
     if options.config is not None:
         return options.config.expanduser()

@@ -120,7 +120,7 @@ class Planner:
             hurry: Once it is set, reads no longer pause.
 
         Raises:
-            UsageWrong: There is no request, or an action does not apply to its target.
+            UsageWrong: No request, or an action does not apply to its target.
         """
         if not requests:
             raise UsageWrong("nothing to act on", "select a row, or name a target")

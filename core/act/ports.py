@@ -35,7 +35,7 @@ class ActionDesk(Protocol):
         """GET a path of a process's control channel.
 
         Raises:
-            RequestFailed: There is no answer within `deadline` seconds.
+            RequestFailed: No answer within `deadline` seconds.
         """
         ...
 
@@ -43,7 +43,7 @@ class ActionDesk(Protocol):
         """Send a mutation or a signal, once.
 
         Raises:
-            RequestFailed: There is no answer within `deadline` seconds. Unless the message
+            RequestFailed: No answer within `deadline` seconds. Unless the message
                 begins with "not sent", the request may have been applied.
         """
         ...
@@ -52,7 +52,7 @@ class ActionDesk(Protocol):
         """Have the header of a task's log read on its machine.
 
         Raises:
-            RequestFailed: There is no answer within `deadline` seconds, or the log can't be read.
+            RequestFailed: No answer within `deadline` seconds, or the log can't be read.
         """
         ...
 

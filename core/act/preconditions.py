@@ -107,6 +107,13 @@ def latch(target: Target, snapshot: TargetSnapshot) -> str:
     return ("hard" if is_hard else "soft") if is_set else "none"
 
 
+def pause_words(latch: object) -> str:
+    """Return what `latch` returned, as the screen says it."""
+    return {"none": "not paused", "soft": "paused", "hard": "paused (now)"}.get(
+        str(latch), "unknown"
+    )
+
+
 def changed(before: Basis, now: Basis) -> tuple[str, ...]:
     """Return the fields that no longer hold; what is in flight may shrink."""
     return tuple(

@@ -77,7 +77,9 @@ def _unrecoverable(target: TaskKey, fleet: Fleet) -> Refusal | None:
     """Return why a task has no log to recover, as far as its last read shows."""
     task = fleet.tasks.get(target)
     if task is None or task.state is TaskState.RUNNING or not fleet.is_gone(task.key.process):
-        return Refusal("refused", "Its eval has not died. Recover a log only after that.")
+        return Refusal(
+            "refused", "Its eval still runs. Recover the log only after the eval has died."
+        )
     if task.header is None:
         return None  # the preview reads the log
     return unrecoverable_log(task.header)
@@ -251,7 +253,7 @@ def signal_refusal(
         return Refusal(
             "refused",
             f"{plural(held, 'sample')} {'is' if held == 1 else 'are'} held: work would be lost."
-            " Resume first, or change to a soft pause and let samples finish.",
+            " Resume first, or pause again without `now` and let samples finish.",
         )
     sent = last_interrupt(target, orders)
     if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_INTERVAL_S:

@@ -151,7 +151,7 @@ class ActionService:
         """Return the plan of concrete requests.
 
         Raises:
-            UsageWrong: There is no request.
+            UsageWrong: No request.
         """
         return await self._planner.plan(
             title, requests, reason=reason, on_progress=on_progress, hurry=hurry
@@ -161,7 +161,7 @@ class ActionService:
         """Return the plan that undoes the last plan of this operator that can be undone.
 
         Raises:
-            UsageWrong: There is no such plan.
+            UsageWrong: No such plan.
         """
         skipped: list[str] = []
         while True:

@@ -70,7 +70,7 @@ def action_named(name: str) -> Action:
     """Return the action that a command's word means: its name in a menu.
 
     Raises:
-        UsageWrong: There is no such action.
+        UsageWrong: No such action.
     """
     for offer in OFFERS:
         if name == offer.name:
@@ -78,7 +78,7 @@ def action_named(name: str) -> Action:
     names = ", ".join(
         dict.fromkeys(offer.name for offer in OFFERS if offer.action.verb is not Verb.CONFIG)
     )
-    raise UsageWrong(f"there is no action {shown(name, 40)}", f"the actions are {names}")
+    raise UsageWrong(f"no action is called {shown(name, 40)}", f"the actions are {names}")
 
 
 def tasks_to_list(spec: TargetSpec, fleet: Fleet) -> tuple[TaskKey, ...]:
@@ -204,7 +204,7 @@ def _machine(word: str, fleet: Fleet) -> MachineName:
         if name == word:
             return name
     names = ", ".join(fleet.machines)
-    raise TargetUnclear(f"there is no machine {shown(word)}", f"the machines are {names}")
+    raise TargetUnclear(f"no machine is called {shown(word)}", f"the machines are {names}")
 
 
 def _place(word: str, fleet: Fleet, scopes: Iterable[Scope], listings: Listings) -> ActionPlace:
@@ -226,7 +226,7 @@ def _place(word: str, fleet: Fleet, scopes: Iterable[Scope], listings: Listings)
         return _alone(exact[0], fleet, listings)
     if "sample" in scopes and (task := _only_task_before_hash(fleet, word)) is not None:
         raise TargetUnclear(
-            f"{shown(word)} fits no sample of {task_name(fleet, task)}",
+            f"{shown(word)} matches no sample of {task_name(fleet, task)}",
             f"list them: evalroom samples {task_name(fleet, task)} --all",
         )
     return find_task(fleet, word)

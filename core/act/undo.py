@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.plan import Plan, Step
-from core.act.preconditions import knob_key
+from core.act.preconditions import knob_key, pause_words
 from core.act.target_expansion import ActionRequest
 from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
@@ -170,7 +170,7 @@ def _moved(action: Action, now: Basis) -> list[str]:
         case Verb.PAUSE | Verb.RESUME:
             left = "none" if action.verb is Verb.RESUME else "hard" if action.now else "soft"
             is_so = now.get("pause") in {None, left}
-            return [] if is_so else [f"the pause is now {shown(now.get('pause'))}"]
+            return [] if is_so else [f"it is now {pause_words(now.get('pause'))}"]
         case Verb.CONFIG:
             return [
                 f"{shown(name, 60)} is now {shown(now[name], 60)}"

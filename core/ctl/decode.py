@@ -272,6 +272,20 @@ def texts(row: JsonObject, name: str) -> tuple[str, ...]:
     return tuple(item for item in items(row, name) if isinstance(item, str))
 
 
+def without_huge_numbers(value: object) -> object:
+    """Return a decoded value with None for each whole number beyond 64 bits, as `count` does."""
+    match value:
+        case int() if abs(value) >= 1 << 63:
+            return None
+        case list():
+            return [without_huge_numbers(each) for each in cast("list[object]", value)]
+        case dict():
+            fields = cast("dict[str, object]", value)
+            return {name: without_huge_numbers(each) for name, each in fields.items()}
+        case _:
+            return value
+
+
 def items(row: JsonObject, name: str) -> Sequence[object]:
     """Return a list field; empty if it is missing or not a list."""
     value = row.get(name)

@@ -3,7 +3,7 @@
 Each takes a `ReadFunction` (for instance `Room.read`) and returns the decoded answer.
 
 All raise:
-    NotThere: There is no such task or sample, or it has not started.
+    NotThere: No such task or sample, or it has not started.
     Unsupported: This Inspect does not have the route.
     RequestFailed: Any other failure (`TooLarge`, `TooBusy`, a timeout, a lost link).
     AnswerMalformed: The answer does not have the expected form.

@@ -59,7 +59,7 @@ class MachineRequests:
         A path about samples of an eval that has ended is answered from its log, in the same form.
 
         Raises:
-            RequestFailed: There is no answer (see `MachineConnection.request`).
+            RequestFailed: No answer (see `MachineConnection.request`).
         """
         from_log = log_read_of(self.fleet, process, path)
         if from_log is not None:
@@ -79,7 +79,7 @@ class MachineRequests:
         """Send a mutation or a signal to a process, once.
 
         Raises:
-            RequestFailed: There is no answer. Unless the message begins with "not sent", the
+            RequestFailed: No answer. Unless the message begins with "not sent", the
                 request may have been applied.
         """
         if request.method == RECOVER:
@@ -111,7 +111,7 @@ class MachineRequests:
 
         Raises:
             NotThere: The fleet has no such task.
-            RequestFailed: There is no answer, or the log can't be read.
+            RequestFailed: No answer, or the log can't be read.
         """
         known = self.fleet.tasks.get(task)
         if known is None:
@@ -135,7 +135,7 @@ class MachineRequests:
 
         Raises:
             JobFailed: The machine can't do it.
-            RequestFailed: There is no answer; the job may have been done.
+            RequestFailed: No answer; the job may have been done.
         """
         return await self._connection_to(machine).work(job, deadline=deadline)
 

@@ -39,7 +39,12 @@ from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
-from core.fold.limits import with_left_out, with_room_for_process, with_samples
+from core.fold.limits import (
+    operations_with_room,
+    with_left_out,
+    with_room_for_process,
+    with_samples,
+)
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.motion import with_same_waits
 from core.fold.mutes import change_mutes
@@ -56,6 +61,7 @@ from core.fold.runs import change_run
 from core.fold.samples import see_samples
 from core.fold.sandboxes import with_known_holders, with_sandboxed_samples
 from core.fold.tasks import with_header, with_unreadable_log
+from core.fold.trails import with_reading
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
@@ -90,7 +96,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             if machine is None:
                 return fleet
             facts = with_known_holders(fleet, event.machine, event.facts)
-            machine = with_fields(machine, facts=facts, facts_at=event.at)
+            trail = with_reading(machine.trail, machine.facts, facts)
+            machine = with_fields(machine, facts=facts, facts_at=event.at, trail=trail)
             read = with_sandboxed_samples(_with_machine(fleet, at, machine), event.machine)
             return with_left_out(read, event.machine, facts=event.facts.left_out)
         case ProcessSeen():
@@ -115,7 +122,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
         case OperationsSeen():
             process = fleet.processes.get(event.process)
-            known = process and with_fields(process, operations=event.operations)
+            kept = operations_with_room(fleet, event)
+            known = process and with_fields(process, operations=kept)
             return _with_process(fleet, at, known)
         case LogRead():
             task = fleet.tasks.get(event.task)
@@ -154,7 +162,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
 def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
     if is_watched_inside(fleet, event.process.machine, event.container):
         return fleet
-    with_room = with_room_for_process(fleet, event.process)
+    with_room = with_room_for_process(fleet, event.process, event.units)
     if with_room is None:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)

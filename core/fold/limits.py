@@ -1,7 +1,8 @@
 """Keeps what the fleet holds of a machine within `core.model.limits`, whatever the machine sends.
 
-If there is no room, the oldest gone processes of that machine leave first, with their tasks.
-evalroom counts for each machine what it left out. No machine takes room from another one.
+When the fleet is full, the oldest gone processes of that machine leave first, with their tasks.
+evalroom counts for each machine what it left out. All machines together have an upper bound too,
+and each has its equal share of it in any case.
 """
 
 from collections.abc import Iterable
@@ -9,12 +10,16 @@ from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 
-from core.events import TasksSeen
+from core.events import OperationsSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.limits import (
+    MAX_ALL_PROCESSES,
+    MAX_ALL_SAMPLES,
+    MAX_ALL_TASKS,
+    MAX_OPERATIONS,
     MAX_PROCESS_TASKS,
     MAX_PROCESSES,
     MAX_SAMPLES,
@@ -22,6 +27,7 @@ from core.model.limits import (
     LeftOut,
     units,
 )
+from core.model.operation import Operation
 from core.model.process import Process
 from core.model.task import Task, TaskRow
 
@@ -31,15 +37,25 @@ _MIN_SAMPLES = 20
 """So many samples of a task are kept in any case."""
 
 
-def with_room_for_process(fleet: Fleet, key: ProcessKey) -> Fleet | None:
-    """Return the fleet with room for a process; None: there is none."""
-    if key in fleet.processes or len(fleet.processes) < MAX_PROCESSES:
+def with_room_for_process(fleet: Fleet, key: ProcessKey, size: int = 1) -> Fleet | None:
+    """Return the fleet with room for a process that counts as `size`; None if none can be made."""
+    known = fleet.processes.get(key)
+    if known is not None and size <= known.units:
         return fleet
-    own = _processes_of(fleet, key.machine)
-    if len(own) < MAX_PROCESSES:
+    own = [each for each in _processes_of(fleet, key.machine) if each.key != key]
+    all_units = sum(each.units for each in fleet.processes.values())
+    taken = sum(each.units for each in own)
+    others = all_units - taken - (known.units if known is not None else 0)
+    excess = taken + size - _room(fleet, MAX_PROCESSES, MAX_ALL_PROCESSES, others)
+    if excess <= 0:
         return fleet
-    gone = _gone_first(own)[:_FORGOTTEN_AT_ONCE]
-    return forget(fleet, set(gone)) if gone else None
+    leaving = set[ProcessKey]()
+    for gone in _gone_first(own):
+        if excess <= 0 and len(leaving) >= _FORGOTTEN_AT_ONCE:
+            break
+        leaving.add(gone)
+        excess -= fleet.processes[gone].units
+    return forget(fleet, leaving) if excess <= 0 else None
 
 
 def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[TaskRow, ...]]:
@@ -51,16 +67,17 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
         return fleet, rows  # as many as before had room
     own = _processes_of(fleet, machine)
     taken = sum(each.task_units for each in own if each.key != event.process)
-    if taken + wanted <= MAX_TASKS:
+    most = _most_tasks(fleet, own)
+    if taken + wanted <= most:
         return fleet, rows
     leaving = set[ProcessKey]()
     for key in _gone_first(own):
-        if taken + wanted <= MAX_TASKS:
+        if taken + wanted <= most:
             break
         if key != event.process:
             leaving.add(key)
             taken -= fleet.processes[key].task_units
-    room, kept = MAX_TASKS - taken, list[TaskRow]()
+    room, kept = most - taken, list[TaskRow]()
     for row in rows:
         room -= units(row.raw)
         if room < 0:
@@ -69,9 +86,34 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
     return forget(fleet, leaving), tuple(kept)
 
 
+def operations_with_room(fleet: Fleet, event: OperationsSeen) -> tuple[Operation, ...]:
+    """Return those operations of `event` that there is room for: the ones that began first."""
+    own = _processes_of(fleet, event.process.machine)
+    room = MAX_OPERATIONS - sum(
+        len(each.operations or ()) for each in own if each.key != event.process
+    )
+    if len(event.operations) <= room:
+        return event.operations
+    return tuple(sorted(event.operations, key=lambda each: each.since)[: max(0, room)])
+
+
 def room_for_tasks(fleet: Fleet, machine: MachineName) -> int:
     """Return how many more small task rows of a machine there is room for."""
-    return MAX_TASKS - sum(each.task_units for each in _processes_of(fleet, machine))
+    own = _processes_of(fleet, machine)
+    return _most_tasks(fleet, own) - sum(each.task_units for each in own)
+
+
+def _most_tasks(fleet: Fleet, own: Iterable[Process]) -> int:
+    """Return how many task rows the machine of these processes may have now."""
+    every = sum(each.task_units for each in fleet.processes.values())
+    others = every - sum(each.task_units for each in own)
+    return _room(fleet, MAX_TASKS, MAX_ALL_TASKS, others)
+
+
+def _room(fleet: Fleet, most: int, most_of_all: int, others: int) -> int:
+    """Return how much a machine may have where the other machines have `others`."""
+    share = most_of_all // max(1, len(fleet.machines))
+    return min(most, max(share, most_of_all - others))
 
 
 def task_units(rows: Iterable[TaskRow]) -> int:
@@ -101,13 +143,16 @@ def with_samples(fleet: Fleet, before: Task, after: Task) -> Fleet:
     growth = after.sample_units - before.sample_units
     if machine is not None and growth > 0:
         total, left_out = machine.sample_units + growth, 0
-        if total > MAX_SAMPLES:  # the sum is only an upper bound: tasks may have left since
-            taken = sum(
-                task.sample_units
-                for key, task in fleet.tasks.items()
-                if key.machine == machine.name and key != after.key
-            )
-            cut = _fitting(after, MAX_SAMPLES - taken)
+        others = sum(each.sample_units for each in fleet.machines.values()) - machine.sample_units
+        if total > _room(fleet, MAX_SAMPLES, MAX_ALL_SAMPLES, others):
+            # These sums are only upper bounds: tasks may have left since.
+            taken = others = 0
+            for key, task in fleet.tasks.items():
+                if key.machine != machine.name:
+                    others += task.sample_units
+                elif key != after.key:
+                    taken += task.sample_units
+            cut = _fitting(after, _room(fleet, MAX_SAMPLES, MAX_ALL_SAMPLES, others) - taken)
             left_out = len(after.samples) - len(cut.samples)
             total, after = taken + cut.sample_units, cut
         machine = with_fields(

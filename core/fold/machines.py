@@ -4,6 +4,7 @@ from core.events import ClockMoved, LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
 from core.fold.immutable import with_fields
 from core.model.machine import LinkState, LinkStatus, Machine
+from core.model.machine_trail import MachineTrail
 
 
 def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
@@ -21,6 +22,7 @@ def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
         probe=None if known is None else known.probe,
         facts=None if known is None else known.facts,
         facts_at=None if known is None else known.facts_at,
+        trail=MachineTrail() if known is None else known.trail,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 from core.model.motion import Usual, WaitPoint
 from core.model.sample import Sample, SampleId, SampleStatus
@@ -12,6 +13,8 @@ POINT_EVERY_S = 10.0
 """Readings closer to each other than this are one point, seconds."""
 UNREAD_AFTER_S = 120.0
 """Longer than this between two readings, what a sample did meanwhile is not known, seconds."""
+MAX_RUN_AGAIN = 1_000
+"""Samples that were run again that are kept of a task."""
 RETRY_WAIT = "retry_wait"
 """The activity of a sample whose model call waits for its next attempt."""
 
@@ -102,6 +105,24 @@ def with_usual(
             if known is None or not known.has_ended:
                 return _usual(samples)
     return usual
+
+
+def with_run_again(
+    known: Mapping[SampleId, tuple[int, bool]], rows: Iterable[Sample]
+) -> Mapping[SampleId, tuple[int, bool]]:
+    """Return the samples that were run again, by what new rows say of them."""
+    new: dict[SampleId, tuple[int, bool]] = {}
+    for row in rows:
+        if row.retries:
+            key, now = (row.sample_id, row.epoch), (row.retries, _has_passed(row))
+            is_kept = key in known or len(known) + len(new) < MAX_RUN_AGAIN
+            if is_kept and known.get(key) != now:
+                new[key] = now
+    return MappingProxyType({**known, **new}) if new else known
+
+
+def _has_passed(row: Sample) -> bool:
+    return row.status == SampleStatus.COMPLETED and not row.has_error
 
 
 def _usual(samples: Mapping[SampleId, Sample]) -> Usual:

@@ -1,9 +1,11 @@
 """Which sample does which operation of its eval's trace."""
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.fleet import Fleet
+from core.ids import TaskKey
 from core.model.operation import Operation
 from core.model.process import Process
 from core.model.sample import SampleId, SampleStatus
@@ -21,34 +23,49 @@ def has_begun_with(operation: Operation, started_at: float | None) -> bool:
 
 
 def operations_of(fleet: Fleet, task: Task) -> Mapping[SampleId, Operation]:
-    """Return the operations of a task's running samples.
+    """Return the operations of a task's running samples, as `operations_by_task` finds them."""
+    process = fleet.processes.get(task.key.process)
+    return _NOTHING if process is None else operations_by_task(fleet, process).get(task.key, {})
+
+
+def operations_by_task(
+    fleet: Fleet, process: Process
+) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
+    """Return the operations of the running samples of each task of a process that has any.
 
     The trace names a task by its name alone. Of several tasks with one name, a sample of which
-    the same id runs in two has none here.
+    the same id runs in two has none here. A process may have thousands of tasks and operations:
+    this looks at each sample of them, or at each operation, and at no pair of tasks.
     """
-    process = fleet.processes.get(task.key.process)
-    if process is None or process.is_gone or not process.operations:
-        return _NOTHING
-    if task.state is not TaskState.RUNNING:
-        return _NOTHING
+    if process.is_gone or not process.operations:
+        return {}
+    by_name: dict[str, dict[SampleId, list[Operation]]] = {}
+    for each in process.operations:
+        if each.sample is not None:
+            by_name.setdefault(each.task, {}).setdefault(each.sample, []).append(each)
+    found: dict[TaskKey, dict[SampleId, Operation]] = {}
+    claims = Counter[int]()
+    for key in process.tasks:
+        task = fleet.tasks[key]
+        named = by_name.get(task.row.task)
+        if named is None or task.state is not TaskState.RUNNING:
+            continue
+        fewer = named if len(named) <= len(task.samples) else task.samples
+        own = {
+            sample: each for sample in fewer for each in named.get(sample, ()) if _is_of(task, each)
+        }
+        if own:
+            found[key] = own
+            claims.update(map(id, own.values()))
     return {
-        each.sample: each
-        for each in process.operations
-        if each.sample is not None
-        and each.task == task.row.task
-        and _is_of(task, each)
-        and not any(_is_of(other, each) for other in _namesakes(fleet, process, task))
+        key: {sample: each for sample, each in own.items() if claims[id(each)] == 1}
+        for key, own in found.items()
     }
 
 
-def _namesakes(fleet: Fleet, process: Process, task: Task) -> list[Task]:
-    others = (fleet.tasks[key] for key in process.tasks if key != task.key)
-    return [each for each in others if each.row.task == task.row.task]
-
-
 def _is_of(task: Task, operation: Operation) -> bool:
-    """Whether a sample of the task may do this: it runs, and ran when the operation began."""
-    if operation.sample is None or task.state is not TaskState.RUNNING:
+    """Whether a sample of a running task may do this: it runs, and ran when this began."""
+    if operation.sample is None:
         return False
     row = task.samples.get(operation.sample)
     if row is None or row.status != SampleStatus.RUNNING:

@@ -51,6 +51,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         is_cut_off=event.is_cut_off,
         is_stopped=event.is_stopped,
         slow_polls=event.slow_polls,
+        units=max(known.units, event.units),
     )
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from core.events import SamplesSeen
 from core.fold.calls import with_finished_calls
 from core.fold.immutable import with_fields
-from core.fold.motion import with_usual, with_waits
+from core.fold.motion import with_run_again, with_usual, with_waits
 from core.model.limits import ROW_UNIT_BYTES, units
 from core.model.log_summary import LogSamples
 from core.model.sample import Sample, SampleCounts, SampleId, SampleStatus
@@ -63,6 +63,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         sample_units=size,
         calls=with_finished_calls(task.calls, known, event.rows),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
+        run_again=with_run_again(task.run_again, event.rows),
         usual=with_usual(task.usual, merged, known, event.rows),
         trouble="; ".join(event.malformed[:3]) or None,
     )

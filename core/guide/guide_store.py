@@ -32,7 +32,7 @@ class GuideStore(Protocol):
         """Take over the guide of an evalroom that ended, in one transaction, and return it.
 
         Raises:
-            UsageWrong: There is no such guide, it has ended, or its evalroom may still run.
+            UsageWrong: No such guide, it has ended, or its evalroom may still run.
             StorageError: It can't be read or written.
         """
         ...

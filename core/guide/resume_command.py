@@ -159,7 +159,7 @@ def _retried(
         return "evalroom can't tell whether all tasks of the process have started"
     if unstarted:
         number = plural(unstarted, "task has", "tasks have")
-        return f"{number} not started, so there is no log to retry"
+        return f"{number} not started, so they have no log to retry"
     given = words[at + 1 :]
     if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
         return "the process retries several logs, and some of them have not started"

@@ -188,7 +188,7 @@ class GuideRunner:
         """Take over a guide of an evalroom that ended, and continue it here.
 
         Raises:
-            UsageWrong: There is no such guide, it has ended, or its evalroom may still run.
+            UsageWrong: No such guide, it has ended, or its evalroom may still run.
             StorageError: It can't be read or written.
         """
         if guide in self._guides:

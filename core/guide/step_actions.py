@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from core.act.plan import Plan, Step
+from core.act.preconditions import pause_words
 from core.act.refusals import Refusal
 from core.act.target_expansion import ActionRequest
 from core.errors import UsageWrong
@@ -88,7 +89,7 @@ def _if_as_left(step: Step, latch: str | None) -> Step:
     now = step.basis.get("pause")
     if not step.is_sent or now == latch:
         return step
-    why = f"someone changed this pause since (now: {now}); the guide leaves it as is"
+    why = f"someone changed this pause since: it is {pause_words(now)}. The guide leaves it as is"
     return replace(step, request=None, refusal=Refusal("no change", why))
 
 

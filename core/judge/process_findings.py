@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from core.errors import sentences
 from core.fleet import Fleet
 from core.format import duration_in_words, plural
 from core.ids import ProcessKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Severity
+from core.model.finding import Finding, Proposal, Severity
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.text import shown
@@ -24,11 +25,16 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ),
     ProcessState.STARVED: ("suspect", "does not answer: its event loop is blocked"),
 }
+_INTERRUPT = (Proposal(action="interrupt", scope="process"),)
 _STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
     "is running, but the file of its control socket was removed: evalroom can't watch or control"
     " it, and its log will show how it ends"
 )
+_CAUSES = {
+    True: "the record of the machine's kernel names it as killed by the OOM killer",
+    False: "the OOM killer killed a process in its control group while it ran",
+}
 _UNREAD = " evalroom read none of its tasks, so look at its output and its log"
 _MAX_FOLDER_CHARACTERS = 200
 
@@ -87,6 +93,8 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         ran = f" after {least}{duration_in_words(ended_at + offset - process.started_at)}"
     was = "was" if running == 1 else "were"
     had = f"; {plural(running, 'task')} {was} running at the last poll" if running else ""
+    if process.killed:
+        return _killed(process, f"{when}{ran}{had}", at)
     unread = "" if process.tasks else f".{_UNREAD}{_place(process)}"
     return Finding(
         id=f"went:{_identity(process.key)}",
@@ -97,6 +105,30 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         machine=process.key.machine,
         process=process.key,
         text=f"Process {process.key.pid} has ended{when}{ran}{had}{unread}",
+    )
+
+
+def _killed(process: Process, how: str, at: float) -> Finding:
+    """Return the finding about a process that the kernel killed for lack of memory.
+
+    It stays open until the operator acknowledges it: the same eval fails in the same way.
+    """
+    is_sure = process.killed == "kernel"
+    likely = "" if is_sure else "probably "
+    return Finding(
+        id=f"killed:{_identity(process.key)}",
+        kind="process",
+        severity="alarm",
+        opened_at=at,
+        is_kept=True,
+        machine=process.key.machine,
+        process=process.key,
+        text=sentences(
+            f"Process {process.key.pid} was {likely}killed for lack of memory{how}",
+            "Recover its logs, then run fewer samples at once, or choose more memory",
+        ),
+        cause=_CAUSES[is_sure],
+        closes_when="you acknowledge it",
     )
 
 
@@ -137,4 +169,6 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         machine=process.key.machine,
         process=process.key,
         text=f"Process {process.key.pid} {words}{waited}{advice}",
+        proposals=_INTERRUPT if process.state is ProcessState.HEADLESS else (),
+        closes_when="it answers again, or ends",
     )

@@ -1,7 +1,9 @@
 """Signs: what a kind of finding sees now. The judge turns lasting signs into findings."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
 from core.config.judge import JudgeConfig, JudgeRule
 from core.fleet import Fleet
@@ -10,6 +12,9 @@ from core.model.finding import Proposal, Severity
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
+
+MAX_SIGNS = 100
+"""Signs of one kind at one subject, such as the samples of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +27,15 @@ class Scene:
         at: Unix seconds at the desk.
         open: The keys of the signs of this kind and subject whose findings are open: a sign that
             may flap lasts until a lower bound than the one that opened it.
+        memo: What kinds have computed for this event, by keys of their own: what is the same for
+            every subject is computed once. A process may have thousands of tasks.
     """
 
     fleet: Fleet
     rules: JudgeConfig
     at: float
     open: frozenset[str] = frozenset()
+    memo: dict[object, Any] = field(default_factory=dict[object, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +52,8 @@ class Sign:
         cause, proposals, closes_when: As in `core.model.finding.Finding`.
         machine, process, task, sample, model, run: What it is about.
         count: The number of things that it counts.
+        covered_by: Kinds about the whole fleet: while one of them is open for `model`, that one
+            tells of the cause, and this sign opens nothing.
     """
 
     key: str = ""
@@ -61,6 +71,7 @@ class Sign:
     model: str = ""
     run: str = ""
     count: int = 1
+    covered_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,5 +123,5 @@ OVER = Signs(reading=0.0, is_final=True)
 
 
 def signs(reading: float, found: Iterable[Sign] = ()) -> Signs:
-    """Return the signs of a reading."""
-    return Signs(reading=reading, found=tuple(found))
+    """Return the signs of a reading, `MAX_SIGNS` of them at most."""
+    return Signs(reading=reading, found=tuple(islice(found, MAX_SIGNS)))

@@ -7,7 +7,7 @@ without its sign (`Kind.misses`). It never eases while it is open, so that nothi
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from core.config.judge import JudgeConfig
 from core.events import (
@@ -32,11 +32,17 @@ from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, with_findings, with_id
 from core.judge.kinds import all_kinds
 from core.judge.sign import Kind, Scene, Sign, Signs
+from core.judge.standing import standing
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
 
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
+
+MAX_WORK = 10_000
+"""Samples that are looked at for one event; a process may have more, in thousands of tasks."""
+SIGN_WORK = 50
+"""As so many samples counts each sign that is found."""
 
 Scope = Literal["task", "process", "machine", "fleet"]
 _Place = tuple[str, str, Subject]
@@ -45,18 +51,24 @@ _Place = tuple[str, str, Subject]
 def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
     changed: dict[str, Finding] = {}
+    memo: dict[object, Any] = {}
+    work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     for scope, subject in _subjects(fleet, event):
+        if work > MAX_WORK:
+            break  # the others are judged when they are read again
+        if isinstance(subject, TaskKey) and subject in fleet.tasks:
+            work += len(fleet.tasks[subject].samples)
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
-            is_open = frozenset(key for key, each in known.items() if each.finding)
-            scene = Scene(fleet=fleet, rules=rules, at=event.at, open=is_open)
-            seen = _seen(kind, scene, scope, subject)
-            if seen is None or not (seen.found or known):
-                continue
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.take(known, seen)
+            now = judged.look(known, subject, rules, memo)
+            work += SIGN_WORK * judged.signs
+            if scope == "fleet":  # others ask for these: they come first, and are known at once
+                fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
+                fleet = with_findings(fleet, judged.findings)
+                continue
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
@@ -64,7 +76,7 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
         fleet = _with_suspicions(fleet, suspicions)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
-    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
+    if _is_fleet_due(fleet, event):
         fleet = with_fields(fleet, judged_at=event.at)
     return with_findings(fleet, changed.values())
 
@@ -93,14 +105,32 @@ class _Judged:
 
     Attributes:
         findings: Those that opened, changed or closed.
+        signs: How many signs were seen.
     """
 
     def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
         self._fleet = fleet
         self._kind = kind
-        self._scope = scope
+        self._scope: Scope = scope
         self._at = at
         self.findings: list[Finding] = []
+        self.signs = 0
+
+    def look(
+        self,
+        known: Mapping[str, Suspicion],
+        subject: Subject,
+        rules: JudgeConfig,
+        memo: dict[object, Any],
+    ) -> Mapping[str, Suspicion]:
+        """Return the suspicions after a look at a subject; `known` if nothing can be told."""
+        is_open = frozenset(key for key, each in known.items() if each.finding)
+        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
+        seen = _seen(self._kind, scene, self._scope, subject)
+        if seen is None or not (seen.found or known):
+            return known
+        self.signs = len(seen.found)
+        return self.take(known, seen)
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
         """Return the suspicions after a reading."""
@@ -121,6 +151,10 @@ class _Judged:
         else:
             now = before
         finding = self._open(now)
+        if any(standing(self._fleet, kind, sign.model) for kind in sign.covered_by):
+            if finding is not None:
+                self.findings.append(closed(finding, self._at))
+            return replace(now, finding="")
         if finding is None and (sign.severity is None or now.readings < self._kind.readings):
             return replace(now, finding="") if now.finding else now
         changed = self._opened(sign) if finding is None else self._renewed(finding, sign)
@@ -212,7 +246,9 @@ def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | N
 
 
 def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs after an event than before."""
+    """Yield what may show other signs after an event than before; the fleet comes first."""
+    if _is_fleet_due(fleet, event):
+        yield "fleet", None
     match event:
         case SamplesSeen() | LogRead() | LogUnreadable():
             yield "task", event.task
@@ -236,8 +272,11 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
                 yield "machine", name
         case _:
             pass
-    if event.at - fleet.judged_at >= FLEET_INTERVAL_S:
-        yield "fleet", None
+
+
+def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
+    """Whether the fleet as a whole is judged now; also after the desk's clock was set back."""
+    return not 0 <= event.at - fleet.judged_at < FLEET_INTERVAL_S
 
 
 def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:

@@ -1,10 +1,10 @@
-"""Findings about tasks: finished, lost, errors of samples, retries, unreadable logs."""
+"""Findings about tasks: finished, lost, unreadable logs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
-from core.format import percent, plural, score
+from core.format import plural, score
 from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding, with_id
 from core.model.finding import Finding, Severity
@@ -14,7 +14,7 @@ from core.text import shown
 JUST_ENDED_S = 60.0
 """A task that has already ended when it is first seen is reported within this time of its end."""
 MANY_ERRORS_SHARE = 0.1
-"""Share of a task's samples from which errors are an `error`, not a `warning`."""
+"""Share of a task's samples from which errors are an alarm."""
 
 _MAX_NAME_CHARACTERS = 60
 _MAX_CAUSE_CHARACTERS = 100
@@ -47,10 +47,6 @@ def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable
         yield from _ended(after, task, at)
     if ended or known is None or known.log_problem != task.log_problem:
         yield from _log(after, task, at)
-    if ended or known is None or known.row.samples.errored != task.row.samples.errored:
-        yield from _errors(after, task, at)
-    if ended or known is None or known.samples is not task.samples:
-        yield from _retries(after, known, task, at)
 
 
 def _superseded(after: Fleet, key: TaskKey, at: float) -> Iterable[Finding]:
@@ -169,58 +165,6 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
         yield replace(last, text=text, changed_at=at)
 
 
-def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
-    samples = task.row.samples
-    share = _errors_share(samples)
-    part = "under 1%" if 0 < share < 0.01 else percent(share)  # noqa: PLR2004
-    text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({part})"
-    yield from _tally(after, task, at, ("errors", samples.errored, _errors_severity(samples), text))
-
-
-def _errors_share(samples: TaskCounts) -> float:
-    return samples.errored / samples.total if samples.total > 0 else 1.0
-
-
 def _errors_severity(samples: TaskCounts) -> Severity:
-    return "alarm" if _errors_share(samples) >= MANY_ERRORS_SHARE else "suspect"
-
-
-def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterable[Finding]:
-    again, total = _run_again(task)
-    if known is not None and not task.is_over and _run_again(known) == (again, total):
-        return
-    samples = plural(again, "sample was", "samples were")
-    text = f"{samples} run again ({plural(total, 'retry', 'retries')})"
-    yield from _tally(after, task, at, ("retries", total, "suspect", text))
-
-
-def _run_again(task: Task) -> tuple[int, int]:
-    retries = [sample.retries for sample in task.samples.values() if sample.retries]
-    return len(retries), sum(retries)
-
-
-def _tally(
-    after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
-) -> Iterable[Finding]:
-    """Yield the finding that counts errors or retries; it is open while the number is not 0."""
-    kind, number, severity, text = seen
-    identity = f"{kind}:{_identity(task)}"
-    last = open_finding(after, identity)
-    if last is not None and (task.is_over or (number == 0 and kind == "errors")):
-        yield closed(last, at)
-    elif last is not None and number > last.count:
-        worse: Severity = "alarm" if "alarm" in {severity, last.severity} else severity
-        yield replace(last, count=number, text=text, severity=worse, changed_at=at)
-    elif last is not None and number < last.count and kind == "errors":
-        yield replace(last, count=number, text=text, severity=severity, changed_at=at)
-    elif last is None and number > 0 and not task.is_over:
-        yield Finding(
-            id=identity,
-            kind=kind,
-            severity=severity,
-            opened_at=at,
-            machine=task.key.machine,
-            task=task.key,
-            count=number,
-            text=text,
-        )
+    share = samples.errored / samples.total if samples.total > 0 else 1.0
+    return "alarm" if share >= MANY_ERRORS_SHARE else "suspect"

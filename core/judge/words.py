@@ -1,5 +1,7 @@
 """Words and numbers that several kinds of findings use."""
 
+import hashlib
+
 from core.format import duration_in_words
 from core.ids import SampleKey
 from core.model.finding import Proposal
@@ -38,3 +40,8 @@ def sample_name(sample: SampleKey) -> Shown:
 def name_of(text: str) -> Shown:
     """Return the name of a task or model for use in a sentence, harmless and cut."""
     return shown(text, _MAX_NAME_CHARACTERS)
+
+
+def key_of(text: str) -> str:
+    """Return a short key for a text of a host, of letters and digits alone."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()

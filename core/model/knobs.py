@@ -58,7 +58,7 @@ class ConfigView:
     """The answer to `GET /tasks/K/config`, or to `GET /config` (then without the task's knobs).
 
     Attributes:
-        max_samples, max_tasks, max_subprocesses: None if there is no such limit.
+        max_samples, max_tasks, max_subprocesses: None if the process has no such limit.
         sandboxes, connections, keys: Named limits; `keys` is None if this Inspect does not
             report them.
         retry: Overrides of `timeout`, `attempt_timeout`, `stream_idle_timeout`, `max_retries`.

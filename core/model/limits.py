@@ -3,13 +3,20 @@
 from dataclasses import dataclass
 
 MAX_PROCESSES = 2_000
-"""Processes of a machine, those that are gone included."""
+"""Processes of a machine, those that are gone included; one of a long command counts as several."""
 MAX_TASKS = 10_000
 """Tasks of a machine, those of gone processes included."""
 MAX_PROCESS_TASKS = 2_000
 """Tasks of a process: one eval can't take the place of all others on its machine."""
 MAX_SAMPLES = 50_000
 """Sample rows of a machine, and of one answer."""
+MAX_PROCESS_OPERATIONS = 1_000
+"""Operations of a process (what its trace says that it does)."""
+MAX_OPERATIONS = 10_000
+"""Operations of a machine; those that began first are kept."""
+MAX_ALL_PROCESSES, MAX_ALL_TASKS, MAX_ALL_SAMPLES = 8_000, 20_000, 100_000
+"""Of all machines together. Each may have its equal share in any case, so that no machine keeps
+another one out; at the very most, there are twice as many."""
 ROW_UNIT_BYTES = 1_024
 """A row that is larger than this counts as several."""
 MAX_COUNTED = 100_000

@@ -6,6 +6,7 @@ from typing import Literal
 
 from core.ids import MachineName
 from core.model.limits import LeftOut
+from core.model.machine_trail import MachineTrail
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -81,10 +82,22 @@ class LinkStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuProcess:
-    """A pid that holds memory on a GPU; `memory` in bytes, None: unknown."""
+    """A process that holds memory on a GPU.
+
+    Attributes:
+        pid: Its process id.
+        memory: Bytes; None: unknown.
+        started_by: The pid of the eval that started it, if it is not the eval itself; None: no
+            eval that the probe lists, or not known.
+        name: The first words of its command line, if it belongs to no eval; empty: not known.
+        user: The account that it runs as, in that case.
+    """
 
     pid: int
     memory: int | None = None
+    started_by: int | None = None
+    name: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +349,7 @@ class Machine:
         facts_at: When `facts` came, Unix seconds at the desk.
         left_out: How much of what it sent is not kept, because it is too much.
         sample_units: How many rows its samples count as (`core.model.limits.units`), at most.
+        trail: What is remembered of its readings.
     """
 
     name: MachineName
@@ -350,6 +364,7 @@ class Machine:
     facts_at: float | None = None
     left_out: LeftOut = LeftOut()
     sample_units: int = 0
+    trail: MachineTrail = MachineTrail()
 
     @property
     def is_reached(self) -> bool:

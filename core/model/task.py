@@ -168,6 +168,7 @@ class Task:
         calls: Durations of finished calls, seconds, by type (`model`, `tool`); oldest first.
         waits: Its newest readings in which samples waited for retries, oldest first.
         usual: What its finished samples took.
+        run_again: Its samples that were run again: how often, and whether they passed; bounded.
         first_done_s: Seconds from its start until its first sample was completed; None: none is,
             or nobody saw when.
     """
@@ -197,6 +198,9 @@ class Task:
     calls: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
     waits: tuple[WaitPoint, ...] = ()
     usual: Usual = Usual()
+    run_again: Mapping[SampleId, tuple[int, bool]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     first_done_s: float | None = None
 
     @property

@@ -104,7 +104,7 @@ class Table(Generic[KeyT]):
         rows: Its rows, in order.
         title: The title in the upper edge, after the pane's digit.
         footer: The counts in the lower edge.
-        empty: Why there are no rows; shown if there are none.
+        empty: Why the table has no rows; shown in their place.
     """
 
     columns: tuple[Column, ...]

@@ -1,10 +1,18 @@
 """Decodes the facts of a machine and the hello of its probe."""
 
+import re
 from dataclasses import replace
 
 import msgspec
 
-from core.ctl.decode import JsonObject, count, number, parse_object, text
+from core.ctl.decode import (
+    JsonObject,
+    count,
+    number,
+    parse_object,
+    text,
+    without_huge_numbers,
+)
 from core.errors import AnswerMalformed
 from core.model.machine import MachineFacts, ProbeFound
 
@@ -12,6 +20,7 @@ MAX_FACTS_BYTES = 4 * 1024 * 1024
 MAX_FACT_OBJECTS = 20_000
 """Objects in the facts of a machine: GPUs, containers, processes on GPUs, disks."""
 MAX_GPUS, MAX_GPU_PROCESSES, MAX_CONTAINERS, MAX_DISKS, MAX_LOADS = 256, 200, 2_000, 100, 3
+_LONG_NUMBER = re.compile(rb"\d{19}")
 _FACTS = msgspec.json.Decoder(MachineFacts, strict=False)
 
 
@@ -27,6 +36,9 @@ def read_facts(body: bytes) -> MachineFacts:
     if len(body) > MAX_FACTS_BYTES or objects > MAX_FACT_OBJECTS:
         return MachineFacts(at=0.0, left_out=max(1, objects))
     try:
+        if _LONG_NUMBER.search(body) is not None:
+            plain = without_huge_numbers(parse_object(body))
+            return _bounded(msgspec.convert(plain, MachineFacts, strict=False))
         return _bounded(_FACTS.decode(body))
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
         parse_object(body)

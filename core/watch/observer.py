@@ -89,7 +89,7 @@ class Observer:
         self._left_out = 0
         """How many processes the last list had beyond the limit."""
         self._found: dict[ProcessKey, tuple[str, ...]] = {}
-        """The logs of the evals that died unseen, as far as events were made of them."""
+        """The logs of the evals that died unseen, as the last list named them."""
         self._clock = HostClock()
         self._frame_at = self._left_at = 0.0
         """When the newest frame came, and the last one of the probe before, as Unix seconds."""
@@ -238,10 +238,8 @@ class Observer:
             self._refused_since.pop(key, None)
             if self._sent.pop(key) is not None:
                 yield ProcessGone(at=at, process=key, last_seen_at=self._left_at)
-        for found in dead:
-            if self._found.get(found.process) != found.logs:
-                self._found[found.process] = found.logs
-                yield found
+        known, self._found = self._found, {each.process: each.logs for each in dead}
+        yield from (each for each in dead if known.get(each.process) != each.logs)
         self._reports = listed
         self._steady.clear()
         yield from self._states(clock, at)
@@ -268,7 +266,7 @@ class Observer:
             if one.is_steady:
                 self._steady[key] = one
             if not one.alive:
-                yield ProcessGone(at=at, process=key)
+                yield ProcessGone(at=at, process=key, killed=one.killed)
                 if one.left is not None:
                     yield one.left
 

@@ -1,37 +1,44 @@
 """Decodes the operations of a `doing` frame."""
 
-from core.ctl.decode import JsonObject, count, number, objects, parse, text
+from core.ctl.decode import JsonObject, count, first_rows, number, parse_object, text
 from core.errors import AnswerMalformed
+from core.model.limits import MAX_PROCESS_OPERATIONS
 from core.model.operation import Operation
 from core.model.sample import SampleId
 
-MAX_OPERATIONS = 1_000
-"""Maximum operations of a process that are kept."""
+MAX_CHARACTERS = 200
+"""Characters of an action and of its words; the rest is cut."""
+MAX_ID_CHARACTERS = 500
+"""Characters of the name of a task and of an id; the probe sends none that is longer."""
 
 
 def operations(body: bytes) -> tuple[Operation, ...]:
-    """Return the operations in the body of a `doing` frame; a malformed row is left out.
+    """Return the operations in the body of a `doing` frame, up to `MAX_PROCESS_OPERATIONS`.
+
+    A row that is malformed or too large is left out.
 
     Raises:
         AnswerMalformed: The body is not a list.
     """
-    listed = parse(body)
-    if not isinstance(listed, list):
-        raise AnswerMalformed("the probe's list of operations is not a JSON list")
-    rows = objects({"listed": listed}, "listed")[:MAX_OPERATIONS]
-    return tuple(found for row in rows if (found := _operation(row)) is not None)
+    rows = first_rows(body, MAX_PROCESS_OPERATIONS).items
+    return tuple(found for raw in rows if (found := _operation(raw)) is not None)
 
 
-def _operation(row: JsonObject) -> Operation | None:
+def _operation(raw: bytes) -> Operation | None:
+    try:
+        row = parse_object(raw)
+    except AnswerMalformed:
+        return None
     action, what, since = text(row, "action"), text(row, "what"), number(row, "since")
     if not action or not what or since is None:
         return None
+    task = text(row, "task") or ""
     return Operation(
-        action=action,
-        what=what,
-        words=text(row, "words") or "",
+        action=action[:MAX_CHARACTERS],
+        what=what[:MAX_CHARACTERS],
+        words=(text(row, "words") or "")[:MAX_CHARACTERS],
         since=since,
-        task=text(row, "task") or "",
+        task=task if len(task) <= MAX_ID_CHARACTERS else "",
         sample=_sample(row),
         count=max(1, count(row, "count") or 1),
     )
@@ -40,5 +47,7 @@ def _operation(row: JsonObject) -> Operation | None:
 def _sample(row: JsonObject) -> SampleId | None:
     sample_id, epoch = row.get("sample_id"), count(row, "epoch")
     if isinstance(sample_id, bool) or not isinstance(sample_id, str | int) or epoch is None:
+        return None
+    if isinstance(sample_id, str) and len(sample_id) > MAX_ID_CHARACTERS:
         return None
     return sample_id, epoch

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from core.ctl.decode import (
     JsonObject,
@@ -18,8 +19,8 @@ from core.ctl.decode import (
 from core.errors import AnswerMalformed
 from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
-from core.model.limits import MAX_PROCESSES
-from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
+from core.model.limits import MAX_PROCESSES, units
+from core.model.process import ContainerPlace, OutOfMemory, ProcessState, SlowPoll, Unsignalled
 from core.watch.polls import TASKS_POLL, sampled_task
 
 BUSY_AFTER_S = 2.0
@@ -64,12 +65,14 @@ class ProcessReport:
         alive: Whether the process is alive.
         left: The logs of an eval without a control server, once it has ended; None: it is alive,
             had a control server, or named no log.
+        killed: Whether the kernel killed it for lack of memory, and how that is known.
     """
 
     event: ProcessSeen
     channel: Channel
     alive: bool
     left: DeadEvalFound | None = None
+    killed: OutOfMemory = ""
 
     @property
     def is_refused(self) -> bool:
@@ -131,8 +134,11 @@ def process_reports(machine: MachineName, body: bytes, *, at: float) -> ProcessR
         AnswerMalformed: The body is not a list.
     """
     rows = first_rows(body, MAX_PROCESSES)
-    reports = (_report(machine, raw, at=at) for raw in rows.items)
-    return ProcessReports(tuple(each for each in reports if each is not None), rows.left_out)
+    sums = accumulate(units(raw) for raw in rows.items)
+    fitting = [raw for raw, total in zip(rows.items, sums, strict=True) if total <= MAX_PROCESSES]
+    reports = (_report(machine, raw, at=at) for raw in fitting)
+    left_out = rows.left_out + len(rows.items) - len(fitting)
+    return ProcessReports(tuple(each for each in reports if each is not None), left_out)
 
 
 def process_key(machine: MachineName, row: JsonObject) -> ProcessKey | None:
@@ -171,13 +177,25 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         is_cut_off=text(row, "channel") == "removed",
         is_stopped=flag(row, "is_stopped") is True,
         slow_polls=_slow_polls(row),
+        units=units(raw),
     )
     return ProcessReport(
         event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
         left=_dead(event.process, row, at=at),
+        killed=_killed(row),
     )
+
+
+def _killed(row: JsonObject) -> OutOfMemory:
+    match text(row, "killed"):
+        case "kernel":
+            return "kernel"
+        case "group":
+            return "group"
+        case _:
+            return ""
 
 
 def _slow_polls(row: JsonObject) -> tuple[SlowPoll, ...]:

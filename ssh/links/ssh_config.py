@@ -69,7 +69,7 @@ class Hop:
     ignored: tuple[str, ...]
 
     def advice(self, machine: MachineConfig) -> str | None:
-        """Return a warning about the ignored options of `machine`; None: there are none."""
+        """Return a warning about the ignored options of `machine`; None if none is ignored."""
         if not self.ignored:
             return None
         return (

@@ -63,7 +63,7 @@ def test_a_config_that_others_can_write_is_refused(home: Home) -> None:
 def test_a_named_config_that_is_not_there_is_reported(home: Home) -> None:
     ran = home.run("--config", "none.toml", "status", "--json")
     assert ran.status == 1
-    assert "there is no config file none.toml" in ran.json["error"]["message"]
+    assert "the config file none.toml does not exist" in ran.json["error"]["message"]
 
 
 def test_show_prints_what_holds_and_it_reads_back(

@@ -67,7 +67,7 @@ def ids(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_without_a_history_no_file_is_made(here: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["journal"]) == 0
-    assert capsys.readouterr().out == "there are no orders yet\n"
+    assert capsys.readouterr().out == "no orders yet\n"
     assert main(["journal", "--json"]) == 0
     assert ids(capsys) == ""
     assert not database(here).exists()

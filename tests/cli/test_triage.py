@@ -17,6 +17,12 @@ def test_the_report_names_what_hangs_and_what_to_do(evals: Evals, home: Home) ->
     assert (ran.status, ran.err) == (0, "")
     assert "0 of 1 sample done" in ran.out
     assert "Next" in ran.out
+    why = home.run("why", "hung#s0/1")
+    assert (why.status, why.err) == (0, "")
+    assert "it looks stuck" in why.out
+    assert "sleep 1000" in why.out
+    known = home.run("why", f"here:{one.pid}", "--json").json
+    assert (known["word"], known["name"]) == ("suspect", f"process {one.pid} on here")
     answer = home.run("triage", "hung", "--json").json
     [task] = answer["tasks"]
     assert task["stalled"][0]["severity"] == "alarm"
@@ -33,3 +39,6 @@ def test_a_wrong_target_is_two_sentences(home: Home) -> None:
     ran = home.run("triage", "nothing")
     assert ran.status == 2
     assert "no task matches nothing" in ran.err
+    ran = home.run("why", "here:")
+    assert ran.status == 2
+    assert "neither a sample nor a process" in ran.err

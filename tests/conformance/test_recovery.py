@@ -25,7 +25,7 @@ async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: 
         key = await acted.task(one)
         [refused] = (await acted.plan(RECOVER, key)).steps
         assert refused.refusal is not None
-        assert "has not died" in refused.refusal.sentence
+        assert "still runs" in refused.refusal.sentence
         await asyncio.to_thread(
             one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
         )

@@ -9,7 +9,7 @@ from core.event_codec import EVENTS, event_of, line_of
 from core.events import Event, RunChanged
 from core.model.run import RunState
 from tests.support.events import BY_KIND, KINDS
-from tests.support.fleets import H1, link, named
+from tests.support.fleets import H1, facts, link, named
 from tests.support.recordings import write_recording
 from tests.support.runs import run
 
@@ -37,6 +37,13 @@ def test_an_event_comes_back_from_its_line_as_it_was(kind: type[Event]) -> None:
 )
 def test_a_line_that_is_not_an_event_is_refused_with_one_kind_of_error(line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
+        event_of(line)
+
+
+def test_a_number_that_evalroom_never_writes_is_refused() -> None:
+    line = line_of(facts()).replace('"cpus":64', '"cpus":' + "9" * 400)
+    assert len(line) > 400
+    with pytest.raises(ValueError, match="too many digits"):
         event_of(line)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BrokenFrame
-from core.frames import MAX_HEAD, MAX_PARTS, MAX_STREAMS, Splitter
+from core.frames import MAX_HEAD, MAX_PARTS, MAX_STREAMS, PartsBudget, Splitter
 
 HEADS = {
     "nested": b'"x":' + b"[" * 20_000 + b"]" * 20_000,
@@ -50,6 +50,25 @@ def test_an_answer_of_empty_parts_without_end_ends_it_too() -> None:
     assert list(splitter.feed(b"".join(lines[:-1]))) == []
     with pytest.raises(BrokenFrame, match="over the limit"):
         list(splitter.feed(lines[-1]))
+
+
+def test_incomplete_answers_of_all_machines_are_bounded_and_the_largest_gives_up() -> None:
+    def part(number: int, size: int) -> bytes:
+        head = {"v": 1, "kind": "answer", "body": size, "part": number, "parts": 9, "stream": 1}
+        return json.dumps(head).encode() + b"\n" + b" " * size
+
+    budget = PartsBudget(1_000)
+    large, small, other = Splitter(budget), Splitter(budget), Splitter(budget)
+    assert list(large.feed(part(0, 600))) == []
+    assert list(small.feed(part(0, 100))) == []
+    assert list(other.feed(part(0, 400))) == []
+    assert [each.parts_size for each in (large, small, other)] == [0, 100, 400]
+    with pytest.raises(BrokenFrame, match="more incomplete answers"):
+        list(large.feed(b'{"v":1,"kind":"beat","body":0}\n'))
+    assert list(small.feed(part(1, 500))) == []
+    with pytest.raises(BrokenFrame, match="more incomplete answers"):
+        list(small.feed(part(2, 500)))
+    assert list(other.feed(part(1, 400))) == []
 
 
 ITEMS = ("[]", "{}", '{"":0}', '{"":{"":{"":{"":0}}}}', "1e1", "777", '"ab"', '[["a"],{"b":[]}]')

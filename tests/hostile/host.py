@@ -314,6 +314,25 @@ def troubles(desk: Desk) -> None:
 
 
 @attack
+def doing(desk: Desk) -> None:
+    """Have 2,000 tasks of one name, and a trace by which their samples do 1,000 long commands."""
+    processes([process()])
+    poll = desk.poll("tasks")
+    row = {"action": "Subprocess", "what": "x" * 4_000, "words": "y" * 8_000, "task": "task"}
+    for turn in numbers():
+        answer(poll, json.dumps([task(n, turn, task="task") for n in range(2_000)]).encode())
+        for name, each in list(desk.polls.items()):
+            if name.startswith("s/"):
+                rows = [sample(n) for n in range(1_000)]
+                body = {"as_of": time.time(), "counts": {"running": 1_000}, "samples": rows}
+                answer(each, json.dumps(body).encode())
+                desk.hear()
+        rows = [{**row, "since": 1.0, "sample_id": f"s{n}", "epoch": 1} for n in range(1_000)]
+        frame("doing", json.dumps(rows).encode(), pid=PID, start=START, at=time.time())
+        desk.hear()
+
+
+@attack
 def flapping(desk: Desk) -> None:
     """Have processes come and go, change their state and their tasks, in every frame."""
     for turn in numbers():
@@ -349,6 +368,22 @@ def junk_answers(desk: Desk) -> None:
         frame("processes", body, at=time.time())
         processes([process()])
         desk.hear()
+
+
+@attack
+def parts(desk: Desk) -> None:
+    """Begin two answers of 32 MB, and never end them; then beat on."""
+    processes([process()])
+    desk.poll("tasks")
+    for part in range(30):
+        for stream in (1, 2):
+            place: Any = {"pid": PID, "start": START, "name": "tasks", "status": 200}
+            line = {"v": 1, "kind": "answer", **place, "part": part, "parts": 33, "stream": stream}
+            out(json.dumps({**line, "body": PART_BYTES}).encode() + b"\n" + b" " * PART_BYTES)
+        desk.hear()
+    while True:
+        desk.hear(0.5)
+        beat()
 
 
 @attack

@@ -9,8 +9,8 @@ CODE_VARIABLES = (
 
 RISKY = (
     ('env = { UV_INDEX_URL = "https://evil.example/simple" }', "where packages or weights come"),
-    ('env = { HTTPS_PROXY = "http://evil.example:8080" }', "may read the eval's requests"),
-    ('env = { SSL_CERT_FILE = "/x/ca.pem" }', "may read the eval's requests and keys"),
+    ('env = { HTTPS_PROXY = "http://evil.example:8080" }', "can read the eval's requests"),
+    ('env = { SSL_CERT_FILE = "/x/ca.pem" }', "can read the eval's requests and keys"),
     ('packages = ["inspect-evals @ https://evil.example/x.whl"]', "comes from https://evil"),
     ('packages = ["inspect-evals @ git+http://evil.example/x"]', "is not encrypted"),
     ('code = { repository = "http://evil.example/x" }', "its code can be changed on the way"),

@@ -171,7 +171,7 @@ async def test_nothing_was_given_yet() -> None:
         await pilot.press("J")
         await shows(pilot, "no orders yet")
         await pilot.press("enter", "y", "w")
-        await shows(pilot, "There is no order to write")
+        await shows(pilot, "No order to write")
 
 
 async def test_enter_opens_what_the_order_went_to() -> None:

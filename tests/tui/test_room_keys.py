@@ -244,3 +244,13 @@ async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert "Triage" not in screen_text(app)
+
+
+async def test_why_says_what_a_task_s_process_does() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("2", "Y")
+        await shows(pilot, "Why of")
+        assert "it answers" in screen_text(app)
+        await pilot.press("escape", "1", "Y")
+        await shows(pilot, "Select a sample, a task or a process")

@@ -85,7 +85,7 @@ class ActionController:
         return self._fleet.orders
 
     async def orders_kept(self, limit: int) -> Sequence[Order] | None:
-        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+        """Read at most `limit` orders from the journal, newest first; None without a journal.
 
         Raises:
             StorageError: The journal can't be read.
@@ -361,13 +361,13 @@ class ActionController:
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
         if not self._sent_plans:
-            self._ui.say("There are no outcomes to show.", "warning")
+            self._ui.say("No outcomes to show.", "warning")
             return
         newest = self._sent_plans[0]
         self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))
 
     def totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         if not self._sent_plans:
             return ()
         outcomes = [

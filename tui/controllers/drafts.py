@@ -45,7 +45,7 @@ class FormMemory:
         return tuple(self._drafts)
 
     def last_on_error(self, template: str) -> str:
-        """Return the last choice for this template; empty if there is none."""
+        """Return the last choice for this template; empty without one."""
         return self._on_error.get(template, "")
 
     def remember_on_error(self, template: str, choice: str) -> None:

@@ -9,7 +9,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
 from core.ports import Room
-from core.text import shown
+from core.text import Shown, shown
 from core.views.cells import Span, TextLine
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
@@ -146,7 +146,7 @@ class PlaceController:
         from core.act.target_labels import target_label  # noqa: PLC0415
         from core.views.triage.lines import triage_lines  # noqa: PLC0415
         from core.views.triage.report import triage  # noqa: PLC0415
-        from tui.dialogs.triage import TriageDialog  # noqa: PLC0415
+        from tui.dialogs.report import ReportDialog  # noqa: PLC0415
 
         target = place if isinstance(place, str | ProcessKey | TaskKey | SampleKey) else None
 
@@ -163,7 +163,27 @@ class PlaceController:
             name = shown(target or "")
         else:
             name = target_label(target, self._fleet)
-        self._ui.open(TriageDialog(self._ui, name, make))
+        self._ui.open(ReportDialog(self._ui, Shown("Triage"), name, make, can_widen=True))
+
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
+        from core.act.target_labels import target_label  # noqa: PLC0415
+        from core.views.triage.why import why, why_lines  # noqa: PLC0415
+        from tui.dialogs.report import ReportDialog  # noqa: PLC0415
+
+        target = place.process if isinstance(place, TaskKey) else place
+        if not isinstance(target, ProcessKey | SampleKey):
+            self._ui.say("Select a sample, a task or a process.", "warning")
+            return
+
+        def make(_: bool) -> tuple[list[TextLine], tuple[str, ...]]:
+            try:
+                return why_lines(why(self._fleet, target, self._rules, self._room.now())), ()
+            except TargetUnclear as error:
+                return [(Span(shown(error.sentence, 200), "warning"),)], ()
+
+        name = target_label(target, self._fleet)
+        self._ui.open(ReportDialog(self._ui, Shown("Why"), name, make))
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None

@@ -78,7 +78,7 @@ class Controllers:
 
     @property
     def guides(self) -> "GuideController | None":
-        """Runs guides; None: there are none here."""
+        """Runs guides; None if this room can run none."""
         guiding = self._services.guiding.get() if self._guides is None else None
         if guiding is not None:
             from tui.controllers.guides import GuideController  # noqa: PLC0415
@@ -161,7 +161,7 @@ class Controllers:
     # Orders that were sent
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         return self._actions.totals() if self._actions is not None else ()
 
     def refresh_orders(self) -> None:

@@ -32,7 +32,7 @@ class PaletteCommand:
     Attributes:
         name: Typed after `:`.
         title: What the command does or opens.
-        key: The key that does the same; empty if there is no such key.
+        key: The key that does the same; empty if no key does.
         run: Does it.
     """
 

@@ -220,6 +220,14 @@ KEYS: tuple[Key, ...] = (
         where="panes",
     ),
     Key(
+        name="why",
+        keys="Y",
+        action="why",
+        word="why",
+        help="Explain what the selected sample or process does, and whether it is stuck.",
+        where="panes",
+    ),
+    Key(
         name="older",
         keys="left_square_bracket",
         action="app.older",

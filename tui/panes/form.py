@@ -81,7 +81,7 @@ class FormPane(Pane):
             self._go(wanted + 1)
 
     def move_to(self, name: str) -> bool:
-        """Move the cursor to the row of this name; return False if there is none."""
+        """Move the cursor to the row of this name; return False if no row has it."""
         found = next((at for at, row in enumerate(self.rows) if row.name == name), None)
         if found is not None:
             self._go(found)

@@ -120,7 +120,7 @@ class TablePane(Pane):
 
     @property
     def cursor_key(self) -> Hashable | None:
-        """The key of the row under the cursor; None if there is no row."""
+        """The key of the row under the cursor; None if the table is empty."""
         return self.rows[self.cursor].key if self.rows else None
 
     @property
@@ -156,7 +156,7 @@ class TablePane(Pane):
         self._wanted = key
 
     def move_to(self, key: Hashable) -> bool:
-        """Move the cursor to the row of this key; return False if there is none."""
+        """Move the cursor to the row of this key; return False if no row has it."""
         for index, row in enumerate(self.rows):
             if row.key == key:
                 self._move(index)

@@ -126,6 +126,10 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
 
+    def action_why(self) -> None:
+        """Explain what the selected sample or process does."""
+        self.controllers.places.why(self.selected())
+
     def action_triage(self) -> None:
         """Report on the selection."""
         self.controllers.places.triage(self.selected())

@@ -201,7 +201,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
     # Moving
 
     def go(self, name: str) -> bool:
-        """Move to the field of this name; return False if there is none."""
+        """Move to the field of this name; return False if no field has it."""
         found = self.fields.move_to(name)
         self.show_line()
         return found

@@ -48,7 +48,7 @@ class GuidesScreen(PanesScreen):
 
     @property
     def guides(self) -> ScreenGuides | None:
-        """Runs the guides; None: there are none here."""
+        """Runs the guides; None if this room can run none."""
         return self.controllers.guides
 
     def fill(self, fleet: Fleet, now: float) -> None:

@@ -169,7 +169,7 @@ class JournalScreen(PanesScreen):
         """Write the orders shown to a file."""
         orders = self.shown_orders()
         if not orders:
-            self.ui.say("There is no order to write.", "warning")
+            self.ui.say("No order to write.", "warning")
             return
         lines = [encode(order_object(order)) for order in orders]
         content = "".join(f"{line}\n" for line in lines).encode()

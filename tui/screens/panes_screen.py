@@ -341,7 +341,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
-        yield from ("command", "help", "triage")
+        yield from ("command", "help", "triage", "why")
         yield from (f"pane_{digit}" for digit in range(1, len(self.panes) + 1))
         if isinstance(pane, TablePane) and pane.rows:
             yield from ("open", "sort")

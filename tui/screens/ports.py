@@ -84,7 +84,7 @@ class ScreenActions(Protocol):
         ...
 
     async def orders_kept(self, limit: int) -> "Sequence[Order] | None":
-        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+        """Read at most `limit` orders from the journal, newest first; None without a journal.
 
         Raises:
             StorageError: The journal can't be read.
@@ -113,6 +113,10 @@ class ScreenPlaces(Protocol):
 
     def copy(self, place: Place) -> None:
         """Copy what belongs to a place."""
+        ...
+
+    def why(self, place: Place) -> None:
+        """Open the report on why a sample or a process does what it does."""
         ...
 
     def triage(self, place: Place) -> None:
@@ -235,7 +239,7 @@ class ScreenControllers(Protocol):
 
     @property
     def guides(self) -> ScreenGuides | None:
-        """Runs guides; None: there are none here."""
+        """Runs guides; None if this room can run none."""
         ...
 
     @property
@@ -249,7 +253,7 @@ class ScreenControllers(Protocol):
         ...
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        """Return the header's totals of orders that are not dismissed; empty without any."""
         ...
 
 

@@ -38,7 +38,7 @@ class CellsCompositor(OpenCompositor):
     """A compositor whose partial updates contain changed cells only."""
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Return the changes since the last update; None if there are none."""
+        """Return the changes since the last update; None if nothing changed."""
         update = super().render_partial_update()
         if update is None:
             return None

@@ -114,7 +114,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             line: Printed first: what runs and why.
 
         Returns:
-            None: there is no terminal to lend.
+            None: the app has no terminal to lend.
         """
         driver = self.terminal_driver
         if driver is None or not driver.can_suspend:

@@ -4,10 +4,10 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import plural
 from core.ids import SampleKey
+from core.judge.knob_values import knob_of
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import sample_name, short_time
 from core.model.action import Change
-from core.model.argv_knobs import launched_with
 from core.model.finding import Proposal, Severity
 from core.model.sample import SampleStatus
 from core.model.task import Task, TaskState
@@ -41,10 +41,8 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
 
 def _time_limit(scene: Scene, task: Task) -> int | None:
     """Return the time limit of the task's samples, seconds; None: none, or not known."""
-    if task.header is not None and task.header.time_limit is not None:
-        return task.header.time_limit
-    process = scene.fleet.processes.get(task.key.process)
-    return launched_with(process.argv, "time_limit") if process is not None else None
+    limit = knob_of(scene.fleet, task, "time_limit", of_process=False)
+    return limit or (task.header.time_limit if task.header is not None else None)
 
 
 def _sign(scene: Scene, task: Task, limit: int, held_by: str) -> Sign | None:

@@ -12,7 +12,7 @@ from core.errors import sentences
 from core.fold.motion import retries_in_waits, time_in_waits
 from core.format import plural
 from core.judge.sign import Kind, Scene, Sign, Signs
-from core.judge.words import last_step, name_of, short_time
+from core.judge.words import key_of, last_step, name_of, short_time
 from core.model.finding import SEVERITIES, Proposal, Severity
 from core.model.task import Task, TaskState
 
@@ -108,7 +108,7 @@ def _key(task: Task) -> str:
 
 
 def _model_key(model: str) -> str:
-    return f"model:{model}"
+    return f"model:{key_of(model)}"
 
 
 def _of_task(scene: Scene, storm: _Storm) -> Sign:
@@ -127,6 +127,7 @@ def _of_task(scene: Scene, storm: _Storm) -> Sign:
         task=task.key,
         model=task.row.model,
         count=task.waits[-1].waiting,
+        covered_by=("outage",),
     )
 
 

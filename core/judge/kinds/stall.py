@@ -12,8 +12,8 @@ from typing import Literal
 from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.fleet import Fleet
-from core.fold.operations import operations_of
-from core.ids import SampleKey
+from core.fold.operations import operations_by_task, operations_of
+from core.ids import SampleKey, TaskKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
@@ -83,15 +83,23 @@ class Stillness:
     is_call: bool = False
 
 
-def stillnesses(fleet: Fleet, task: Task) -> Iterator[tuple[SampleId, Stillness]]:
+def stillnesses(
+    fleet: Fleet, task: Task, operations: Mapping[SampleId, Operation] | None = None
+) -> Iterator[tuple[SampleId, Stillness]]:
     """Yield what each running sample of a task does, and for how long.
 
     Held and waiting samples are left out, and those that wait for a retry or for a person.
+
+    Args:
+        fleet: All that is known.
+        task: The task.
+        operations: Its operations, as `operations_of` returns them; None: they are looked up.
     """
     process, as_of = fleet.processes.get(task.key.process), task.samples_as_of
     if process is None or as_of is None or not _may_stall(process, task):
         return
-    operations = operations_of(fleet, task)
+    if operations is None:
+        operations = operations_of(fleet, task)
     clock = task.as_of
     for key, sample in task.samples.items():
         if sample.status == SampleStatus.RUNNING and sample.interrupt is None:
@@ -108,7 +116,7 @@ def limits_of(scene: Scene, task: Task, still: Stillness) -> tuple[float, float]
     suspect, alarm = (scene.rules.number(rule) for rule in _RULES[still.doing])
     if still.lasted < suspect * NOTED_FROM:
         return suspect, alarm
-    usual = _usual(scene.fleet, task, still)
+    usual = _usual(scene, task, still)
     factor = max(1.0, SCALE * usual / suspect) if suspect > 0 else 1.0
     return suspect * factor, alarm * factor
 
@@ -159,14 +167,40 @@ def _thinks(process: Process, task: Task) -> bool:
     return is_told or _THINKS.search(task.row.model) is not None
 
 
-def _usual(fleet: Fleet, task: Task, still: Stillness) -> float:
+def _operations(
+    scene: Scene, process: Process | None
+) -> Mapping[TaskKey, Mapping[SampleId, Operation]]:
+    """Return what the samples of a process do, found once for all its tasks."""
+    if process is None:
+        return {}
+    memo = ("stall: operations", process.key)
+    if memo not in scene.memo:
+        scene.memo[memo] = operations_by_task(scene.fleet, process)
+    found: Mapping[TaskKey, Mapping[SampleId, Operation]] = scene.memo[memo]
+    return found
+
+
+def _usual(scene: Scene, task: Task, still: Stillness) -> float:
     """Return the p95 of finished calls like this one, seconds; 0: too few are known."""
-    key = call_key(still)
-    took = list(task.calls.get(key, ()))
     if still.doing in {"generate", "thinking"}:
-        for other in fleet.tasks.values():
-            if other is not task and other.row.model == task.row.model:
-                took += other.calls.get(key, ())
+        return _usual_of_models(scene).get(task.row.model, 0.0)
+    return _p95(list(task.calls.get(call_key(still), ())))
+
+
+def _usual_of_models(scene: Scene) -> Mapping[str, float]:
+    """Return the p95 of each model's finished calls, found once for all tasks."""
+    memo = "stall: calls of models"
+    if memo not in scene.memo:
+        took: dict[str, list[float]] = {}
+        for each in scene.fleet.tasks.values():
+            if calls := each.calls.get("model"):
+                took.setdefault(each.row.model, []).extend(calls)
+        scene.memo[memo] = {model: _p95(calls) for model, calls in took.items()}
+    found: Mapping[str, float] = scene.memo[memo]
+    return found
+
+
+def _p95(took: list[float]) -> float:
     if len(took) < ENOUGH_CALLS:
         return 0.0
     took.sort()
@@ -186,9 +220,10 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
     process = scene.fleet.processes.get(task.key.process)
     if process is not None and process.state in {ProcessState.STARVED, ProcessState.BUSY}:
         return None
+    operations = _operations(scene, process).get(task.key, {})
     found = (
         sign
-        for key, still in stillnesses(scene.fleet, task)
+        for key, still in stillnesses(scene.fleet, task, operations)
         if (sign := _sign(scene, task, key, still)) is not None
     )
     return signs(task.samples_as_of, found)
@@ -216,6 +251,7 @@ def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | N
         task=task.key,
         sample=sample,
         model=task.row.model,
+        covered_by=("outage",) if call_key(still) == "model" else (),
     )
 
 

@@ -4,9 +4,10 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import plural
 from core.ids import SampleKey
+from core.judge.known_stalls import all_stall
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name, short_time
-from core.model.sample import Sample, SampleStatus
+from core.model.sample import SampleStatus
 from core.model.task import Task, TaskState
 
 _DONE = JudgeRule(
@@ -51,7 +52,7 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
     running = [row for row in task.samples.values() if row.status == SampleStatus.RUNNING]
     if usual.count < ENOUGH_SAMPLES or not usual.last_end or not running:
         return None
-    if _are_stalls(scene, task, running):
+    if all_stall(scene.fleet, task, running):
         return None  # each of them has a finding that says why
     times = scene.rules.number(_TIMES)
     bound = max(scene.rules.number(_LEAST), times * usual.median_s)
@@ -82,14 +83,6 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
         model=task.row.model,
         count=len(running),
     )
-
-
-def _are_stalls(scene: Scene, task: Task, running: list[Sample]) -> bool:
-    stalls = scene.fleet.suspicions.get(("stall", "task", task.key))
-    if not stalls:
-        return False
-    stalled = {key.rpartition(":")[0] for key, each in stalls.items() if each.finding}
-    return all(f"{row.sample_id}/{row.epoch}" in stalled for row in running)
 
 
 KIND = Kind(

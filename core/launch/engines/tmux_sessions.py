@@ -91,7 +91,7 @@ def display_command(attach: tuple[str, ...], *, read_only: bool) -> tuple[str, .
         read_only: Whether the machine is read-only.
 
     Returns:
-        Empty: there is no such command.
+        Empty if the run has no such command.
     """
     return (viewing_command(attach) or ()) if read_only else attach
 

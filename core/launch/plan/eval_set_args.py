@@ -173,7 +173,7 @@ def worst_case(spec: Spec) -> WorstCase:
     samples = _samples(spec)
     count = None if samples is None else samples * (spec.epochs or 1)
     if sample_patterns(spec.sample_ids):
-        selected = "every sample that fits sample_ids"
+        selected = "every sample that matches sample_ids"
         return WorstCase(attempts=attempts, samples=count, selected=selected)
     return WorstCase(attempts=attempts, samples=count)
 

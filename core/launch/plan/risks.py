@@ -63,7 +63,10 @@ def _variables(spec: Spec) -> Iterator[str]:
         elif _SOURCE_VARIABLES.fullmatch(name):
             yield f"env sets {shown(name, 60)}, which decides where packages or weights come from"
         elif _WAY_VARIABLES.fullmatch(name):
-            yield f"env sets {shown(name, 60)}: who it names may read the eval's requests and keys"
+            yield (
+                f"env sets {shown(name, 60)}: whoever controls its value can read the eval's"
+                " requests and keys"
+            )
 
 
 def _packages(spec: Spec) -> Iterator[str]:

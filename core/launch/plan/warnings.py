@@ -79,7 +79,7 @@ def _sample_ids(spec: Spec) -> list[str]:
     listed = ", ".join(shown(each, 60) for each in patterns[:_NAMED])
     more = f" and {len(patterns) - _NAMED} more" if len(patterns) > _NAMED else ""
     warning = (
-        "Inspect takes these sample_ids for patterns, which select every sample that fits:"
+        "Inspect takes these sample_ids for patterns, which select every sample that matches:"
         f" {listed}{more}; write [*], [?] and [[] for the characters themselves"
     )
     return [warning]

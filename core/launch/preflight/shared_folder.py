@@ -28,7 +28,7 @@ class SharedFolder:
     """The folder in which a machine's runs reserve GPUs.
 
     Attributes:
-        folder: The folder; empty: there is none that can be used, or it is not known.
+        folder: The folder; empty if none can be used, or if it is unknown.
         trouble: What is wrong with it, one sentence; empty: all accounts share it.
         steps: Commands with which an administrator mends that, once; empty: none are known.
     """

@@ -29,7 +29,7 @@ class SurveyPart(Generic[T]):
     Attributes:
         state: Whether the part could be read.
         value: The value; None unless the state is ok.
-        error: Why there is no value; or what is wrong beside it.
+        error: Why the value is missing, or a problem beside it.
     """
 
     state: ToolState = ToolState.UNKNOWN

@@ -102,7 +102,7 @@ def _of_task(config: ConfigView) -> Iterator[Knob]:
         yield _plain(name, "task", config)
     buffer = config.buffer
     if buffer is not None and buffer.log_buffer is not None:
-        waits = f"{count(buffer.pending)} waiting" if buffer.pending else ""
+        waits = f"{count(buffer.pending)} not written yet" if buffer.pending else ""
         yield _plain("log_buffer", "task", config, note=waits)
     if buffer is not None and buffer.log_shared is not None:
         yield _plain("log_shared", "task", config)

@@ -157,7 +157,7 @@ def knob_sections(config: ConfigView) -> tuple[Section, ...]:
     ]
     buffer = config.buffer
     if buffer is not None and buffer.log_buffer is not None:
-        waiting = f", {fmt.count(buffer.pending)} waiting" if buffer.pending else ""
+        waiting = f", {fmt.count(buffer.pending)} not written yet" if buffer.pending else ""
         text = f"every {fmt.count(buffer.log_buffer)} samples{waiting}"
         limits.append(Fact(Shown("log written"), (Span(Shown(text), "plain"),)))
     return tuple(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from core import format as fmt
+from core.act.preconditions import pause_words
 from core.model.order import Order
 from core.views.cells import Cell, span_of
 from core.views.pages.moments import moment
@@ -59,7 +60,8 @@ def _what(order: Order, now: float) -> Iterator[Fact]:
 
 def _before(order: Order) -> Iterator[Fact]:
     for name, value in list(order.basis.items())[:20]:
-        yield words(name, "none" if value is None else value, "dim")
+        known = pause_words(value) if name == "pause" else "none" if value is None else value
+        yield words(name, known, "dim")
 
 
 def _preview(order: Order) -> Iterator[Fact]:

@@ -40,7 +40,7 @@ def fact(label: str, value: Cell) -> Fact:
 
 
 def words(label: str, value: object, tone: Tone = "plain", limit: int = 200) -> Fact:
-    """Return a fact with untrusted text, made harmless; unknown if there is none."""
+    """Return a fact with untrusted text, made harmless; unknown if it is empty."""
     return Fact(shown(label), text_cell(value, tone, limit))
 
 

@@ -2,7 +2,7 @@
 
 
 class Failed(Exception):
-    """There is no usable answer; the text says why in a few words."""
+    """No usable answer; the text says why in a few words."""
 
 
 class Absent(Failed):

@@ -35,7 +35,7 @@ BOOT_ID = boot_id()
 
 
 def stat_of(pid):
-    """Return (state letter, parent pid, start ticks); None: there is no such process."""
+    """Return (state letter, parent pid, start ticks); None: no such process."""
     try:
         data = read_file("/proc/%d/stat" % pid, 4096)
     except OSError:

@@ -70,7 +70,7 @@ def lock_files(folder):
 
 
 def open_plain(folder, name, flags):
-    """Return a descriptor of a plain file in an open folder; None: there is none."""
+    """Return a descriptor of a plain file in an open folder; None: no such file."""
     try:
         fd = os.open(name, flags | PLAIN, dir_fd=folder)
     except OSError:

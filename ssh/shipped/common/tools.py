@@ -48,7 +48,7 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
             env=env,
         )
     except FileNotFoundError:
-        raise Absent("there is no %s" % os.path.basename(argv[0])) from None
+        raise Absent("%s was not found" % os.path.basename(argv[0])) from None
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
     output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}

@@ -51,7 +51,7 @@ def fetch_code(given):
 
 
 def record_of(code):
-    """Return the record of an earlier checkout; None: there is no checkout."""
+    """Return the record of an earlier checkout; None: no checkout."""
     try:
         with open(os.path.join(code, ".git", RECORD_FILE)) as file:
             return json.load(file)

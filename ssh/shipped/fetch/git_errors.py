@@ -50,9 +50,7 @@ def why_no_code(url, message, has_token):
         "not found", "does not exist", "does not appear to be a git repo", "returned error: 404",
         "No such file or directory",
     ):  # fmt: skip
-        return CannotDo(
-            "there is no repository at %s: %s" % (url, cause), "check `code` in the spec"
-        )
+        return CannotDo("no repository at %s: %s" % (url, cause), "check `code` in the spec")
     if says(
         "Could not resolve", "Connection (refused|reset|timed out|closed)", "Failed to connect",
         "Could not connect", "Couldn't connect", "unreachable", "No route to host", "too slow",

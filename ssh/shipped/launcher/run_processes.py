@@ -135,7 +135,7 @@ def left_processes(pids):
 
 
 def last_record(out):
-    """Return the last record of Inspect's start in `out`; None: there is none."""
+    """Return the last record of Inspect's start in `out`; None: not in it."""
     found = [each for each in objects_in(out, "event") if each["event"] in ("launch", "done")]
     return found[-1] if found else None
 

@@ -40,7 +40,7 @@ class DockerReader:
     def __call__(self):
         tool = find_tool("docker")
         if not tool:
-            raise Absent("there is no docker")
+            raise Absent("docker is not installed")
         run = run_to_end([tool, "version", "--format", "{{.Server.Version}}"], TOOL_TIMEOUT_S)
         if run.code:
             why = first_line(run.err) or first_line(run.out)

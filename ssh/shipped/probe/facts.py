@@ -12,7 +12,7 @@ from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.probe.disks import DiskReader
 from ssh.shipped.probe.docker import DockerReader
 from ssh.shipped.probe.frames import compact
-from ssh.shipped.probe.gpus import read_gpus
+from ssh.shipped.probe.gpus import GpuReader
 from ssh.shipped.probe.inspect_version import read_inspect_version
 from ssh.shipped.probe.reading import Reading
 
@@ -28,7 +28,7 @@ class Facts(threading.Thread):
         self.every = max(1.0, every)
         self.wake = threading.Condition()
         self.asked = []  # (request id, when, the rounds of the readings then)
-        self.gpus = self.reading("gpus", self.every, read_gpus)
+        self.gpus = self.reading("gpus", self.every, GpuReader(probe))
         self.docker = self.reading("docker", self.every, DockerReader(probe))
         self.inspect = self.reading(
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version

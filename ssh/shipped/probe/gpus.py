@@ -1,10 +1,39 @@
 """Reads GPUs with whichever tool this machine has."""
 
 from ssh.shipped.common.failures import Absent
+from ssh.shipped.common.proc import stat_of
 from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
+from ssh.shipped.probe.unlisted_evals import unlisted_row
+
+MAX_PARENTS = 32
+
+
+class GpuReader:
+    def __init__(self, probe):
+        self.probe = probe
+
+    def __call__(self):
+        found = read_gpus()
+        evals = {each.pid for each in self.probe.processes.all() if each.alive}
+        for gpu in found[1]:
+            for row in gpu["pids"]:
+                if row["pid"] not in evals:
+                    name_user(row, evals)
+        return found
+
+
+def name_user(row, evals):
+    """Add to the row of a process on a GPU which eval started it; if none did, what it is."""
+    pid = row["pid"]
+    for _ in range(MAX_PARENTS):
+        pid = (stat_of(pid) or (0, 0))[1]
+        if pid in evals:
+            row["started_by"] = pid
+            return
+    row.update(unlisted_row(row["pid"]))
 
 
 def read_gpus():

@@ -89,7 +89,7 @@ class Traces(threading.Thread):
             found.close()
 
     def send(self, key, rows):
-        """Send the rows of a process if they changed; also the first ones, if there are none."""
+        """Send the rows of a process if they changed; the first time also an empty list."""
         if rows == self.sent.get(key):
             return
         self.sent[key] = rows

@@ -180,7 +180,7 @@ NO_MARK = b" " * (MARK_BYTES - 1) + b"\n"
 
 
 def mark_in(line):
-    """Return (began, kind) of the request in flight; None: there is none."""
+    """Return (began, kind) of the request in flight; None: no request."""
     value = decoded(line)
     try:
         return float(value[0]), str(value[1])

@@ -84,7 +84,7 @@ class WarmReader:
                 env=given,
             )
         except FileNotFoundError:
-            raise Absent("there is no %s" % os.path.basename(argv[0])) from None
+            raise Absent("%s was not found" % os.path.basename(argv[0])) from None
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
         self.key = key_of(words, env)

@@ -180,7 +180,7 @@ def of_dockerfile(path):  # the images that it begins with
             stages.add(words[2].lower())
     return images
 
-def docker_file(task, text, chosen):  # the file that describes the containers; None: there is none
+def docker_file(task, text, chosen):  # the file that describes the containers; None: no such file
     folder = os.path.dirname(inspect.getsourcefile(task) or "")
     named = asked.get("sandbox")
     pairs = [c[1] for c in chosen if isinstance(c, (tuple, list)) and len(c) > 1]

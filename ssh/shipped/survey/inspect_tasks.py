@@ -31,7 +31,7 @@ def read_inspect(given):
     if not program and os.path.basename(words[0]) == "uv":  # the launch puts ours there later
         program = shutil.which("uv")
     if not program:
-        raise Absent("there is no %s" % words[0])
+        raise Absent("%s was not found" % words[0])
     argv = [program, *words[1:], "-c", INSPECT_SCRIPT, json.dumps(asked)]
     env, nonce = asked_env(env_of_run(given))
     run = run_tool(argv, inspect_timeout(given) - 1.0, env=env)

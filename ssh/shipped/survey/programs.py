@@ -17,7 +17,7 @@ def tool_path(name):
     """Return the path of a program; raises Absent."""
     found = find_tool(name)
     if not found:
-        raise Absent("there is no %s" % name)
+        raise Absent("%s was not found" % name)
     return found
 
 
@@ -56,7 +56,7 @@ def read_uv(path):
     own = at_home(path)
     found = own if os.access(own, os.X_OK) and os.path.isfile(own) else shutil.which("uv")
     if not found:
-        raise Absent("there is no uv")
+        raise Absent("uv is not installed")
     printed = output_of([found, "--version"], 5.0)
     version = re.search(r"\buv \d[^\n]*", printed)
     return {"path": found, "version": (version.group() if version else printed).strip()[:80]}

@@ -57,6 +57,6 @@ def as_number():
 
 
 def last_number(text):
-    """Return the last number in a text; None: there is none."""
+    """Return the last number in a text; None: it has no number."""
     found = NUMBER.findall(text)
     return float(found[-1].replace(",", "").replace("\u2212", "-")) if found else None

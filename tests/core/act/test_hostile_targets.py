@@ -104,7 +104,7 @@ def test_where_not_all_samples_are_listed_a_sample_must_be_named_without_doubt()
     listings: Listings = {task: frozenset({("a/b", 1), ("a/b", 2)})}
     aim = TargetSpec(targets=["one#a/b/2"])
     assert places_of(aim, CANCEL, fleet, listings) == (SampleKey(task, "a/b", 2),)
-    with pytest.raises(TargetUnclear, match="fits no sample of h100-1:t1"):
+    with pytest.raises(TargetUnclear, match="matches no sample of h100-1:t1"):
         places_of(TargetSpec(targets=["one#c"]), CANCEL, fleet, listings)
 
 

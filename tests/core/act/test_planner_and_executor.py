@@ -212,7 +212,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
         ),
         (TargetSpec(model="acme/none"), "pause", UsageWrong, "no selected process runs"),
         (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model works only with"),
-        (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),
+        (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine is called mars"),
         (
             TargetSpec(targets=["ctf"], errored=True),
             "pause",

@@ -204,7 +204,7 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
         read_config(path)
     with pytest.raises(ConfigWrong, match="can't read"):
         read_config(tmp_path)
-    with pytest.raises(ConfigWrong, match="there is no config file"):
+    with pytest.raises(ConfigWrong, match="does not exist"):
         read_config(tmp_path / "none")
 
 

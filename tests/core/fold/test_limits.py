@@ -1,12 +1,25 @@
 """Whatever a machine sends, the fleet holds a bounded part of it, and says what it leaves out."""
 
+from dataclasses import replace
+
 import pytest
 
-from core.events import ProcessesCut, TasksSeen
+from core.events import OperationsSeen, ProcessesCut, TasksSeen
 from core.fleet import Fleet
+from core.ids import MachineName
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
-from core.model.limits import MAX_PROCESS_TASKS, MAX_PROCESSES, MAX_TASKS, ROW_UNIT_BYTES, LeftOut
+from core.model.limits import (
+    MAX_OPERATIONS,
+    MAX_PROCESS_OPERATIONS,
+    MAX_PROCESS_TASKS,
+    MAX_PROCESSES,
+    MAX_TASKS,
+    ROW_UNIT_BYTES,
+    LeftOut,
+)
+from core.model.operation import Operation
+from core.model.process import ProcessState
 from tests.support.fleets import (
     H1,
     H2,
@@ -51,6 +64,47 @@ def test_gone_processes_leave_first_with_their_tasks() -> None:
     assert process_key(pid=9_999) in more.processes
     assert process_key(pid=1) not in more.processes
     assert not more.tasks
+
+
+def test_a_process_of_a_long_command_counts_as_several() -> None:
+    full = machine_with(MAX_PROCESSES - 10)
+    large = replace(process_seen(pid=9_999), units=11)
+    assert process_key(pid=9_999) not in fleet_after(large, fleet=full).processes
+    fleet = fleet_after(replace(large, units=10), fleet=full)
+    assert process_key(pid=9_999) in fleet.processes
+    assert process_key(pid=9_998) not in fleet_after(process_seen(pid=9_998), fleet=fleet).processes
+    grown = fleet_after(replace(large, state=ProcessState.STARVED), fleet=fleet)
+    assert grown.processes == fleet.processes
+    fleet = fleet_after(process_gone(pid=1), large, fleet=fleet)
+    assert fleet.processes[process_key(pid=9_999)].units == 11
+    assert process_key(pid=1) not in fleet.processes
+
+
+def test_the_operations_of_a_machine_are_bounded_and_the_oldest_are_kept() -> None:
+    each = Operation(action="Model", what="Model", since=NOW)
+    doing = [replace(each, since=NOW - number) for number in range(MAX_PROCESS_OPERATIONS)]
+    fleet = machine_with(20)
+    for pid in range(1, 21):
+        seen = OperationsSeen(at=NOW, process=process_key(pid=pid), operations=tuple(doing))
+        fleet = fleet_after(seen, fleet=fleet)
+    fleet = fleet_after(process_gone(pid=1), fleet=fleet)
+    again = OperationsSeen(at=NOW, process=process_key(pid=20), operations=tuple(doing[:-500]))
+    process = fleet_after(again, fleet=fleet).processes[process_key(pid=20)]
+    assert process.operations is not None
+    assert len(process.operations) == MAX_PROCESS_OPERATIONS - 500
+    held = [each.operations or () for each in fleet.processes.values()]
+    assert sum(map(len, held)) == MAX_OPERATIONS - MAX_PROCESS_OPERATIONS
+    few = fleet_after(
+        OperationsSeen(at=NOW, process=process_key(pid=2), operations=tuple(doing[:1])),
+        OperationsSeen(at=NOW, process=process_key(pid=19), operations=tuple(doing)),
+        OperationsSeen(at=NOW, process=process_key(pid=20), operations=tuple(doing)),
+        fleet=fleet,
+    )
+    kept = few.processes[process_key(pid=20)].operations
+    assert kept is not None
+    assert len(kept) == MAX_PROCESS_OPERATIONS - 1
+    assert kept[0] == doing[-1]
+    assert doing[0] not in kept
 
 
 def test_what_is_left_out_is_on_the_machine_and_is_one_finding_that_closes() -> None:
@@ -112,6 +166,44 @@ def test_the_samples_of_a_machine_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     fleet = fleet_after(samples_seen(*many, task=task_key("t2")), fleet=fleet)
     assert len(fleet.tasks[task_key("t2")].samples) == 400
     assert fleet.machines[H1].left_out.samples == 0
+
+
+@pytest.fixture
+def many() -> list[MachineName]:
+    """Return the names of five machines."""
+    return [MachineName(f"m{number}") for number in range(5)]
+
+
+def test_all_machines_together_have_a_bound_and_each_has_its_share(
+    many: list[MachineName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_TASKS", 3_000)
+    fleet = fleet_after(*map(named, many), *(process_seen(each, 1) for each in many))
+    listed = [task_row(f"t{number}") for number in range(MAX_PROCESS_TASKS)]
+    held = list[int]()
+    for machine in many:
+        fleet = fleet_after(tasks_seen(*listed, machine=machine, pid=1), fleet=fleet)
+        held.append(sum(key.machine == machine for key in fleet.tasks))
+    assert held == [2_000, 1_000, 600, 600, 600]
+    assert fleet.machines[many[2]].left_out.tasks == 1_400
+
+
+def test_the_samples_and_processes_of_all_machines_have_a_bound_too(
+    many: list[MachineName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_SAMPLES", 600)
+    monkeypatch.setattr("core.fold.limits.MAX_ALL_PROCESSES", 50)
+    fleet = fleet_after(*map(named, many))
+    rows = [sample(number) for number in range(400)]
+    for machine in many:
+        events = (process_seen(machine, pid) for pid in range(1, 31))
+        fleet = fleet_after(*events, tasks_seen(task_row(), machine=machine, pid=1), fleet=fleet)
+        seen = samples_seen(*rows, task=task_key(machine=machine, pid=1))
+        fleet = fleet_after(seen, fleet=fleet)
+    of = [sum(key.machine == each for key in fleet.processes) for each in many]
+    assert of == [30, 20, 10, 10, 10]
+    kept = [len(fleet.tasks[task_key(machine=each, pid=1)].samples) for each in many]
+    assert kept == [400, 200, 120, 120, 120]
 
 
 def test_a_machine_with_a_flood_of_findings_hides_none_of_the_others() -> None:

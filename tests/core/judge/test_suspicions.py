@@ -2,15 +2,22 @@
 
 from dataclasses import replace
 
+import pytest
+
+from core.config.judge import JudgeConfig
 from core.desk.past import Past, with_past
 from core.desk.step import advance
 from core.events import Event, TimePassed
 from core.fleet import Fleet
 from core.fold.fold import fold
+from core.judge import suspicions
 from core.judge.finding_list import with_findings
 from core.judge.kinds import all_kinds, all_rules
+from core.judge.sign import MAX_SIGNS, Kind, Scene, Sign, Signs, signs
+from core.judge.suspicions import judge_signs
 from core.model.finding import Finding
-from core.model.sample import Activity
+from core.model.sample import Activity, SampleId
+from core.model.task import Task
 from tests.support.fleets import (
     NOW,
     judged_after,
@@ -20,6 +27,7 @@ from tests.support.fleets import (
     process_seen,
     sample,
     samples_seen,
+    task_key,
     task_row,
     tasks_seen,
 )
@@ -98,3 +106,39 @@ def test_judging_never_changes_what_is_known() -> None:
     assert (judged.machines, judged.processes, judged.tasks) == (
         folded.machines, folded.processes, folded.tasks,
     )  # fmt: skip
+
+
+def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    def counted(scene: Scene, task: Task) -> Signs | None:
+        nonlocal looks
+        looks += len(task.samples)
+        return signs(scene.at, (still_sign(scene, task, key) for key in task.samples))
+
+    [stall] = [each for each in all_kinds() if each.name == "stall"]
+    kinds: dict[str, tuple[Kind, ...]] = {"task": (replace(stall, of_task=counted),)}
+    monkeypatch.setattr(suspicions, "_kinds_on", lambda scope: kinds.get(scope, ()))
+    rows = [task_row(task_id=f"t{number}") for number in range(100)]
+    fleet = judged_after(named(), link(), process_seen(), tasks_seen(*rows))
+    many = [sample(number) for number in range(500)]
+    for row in rows:
+        fleet = fold(fleet, samples_seen(*many, task=task_key(row.task_id)))
+    looks = 0
+    fleet = judge_signs(fleet, tasks_seen(*rows, at=NOW + 1), JudgeConfig())
+    assert 500 <= looks <= suspicions.MAX_WORK + 500
+    assert sum(map(len, fleet.suspicions.values())) <= 3 * MAX_SIGNS
+
+
+def still_sign(scene: Scene, task: Task, key: SampleId) -> Sign:
+    """Return a sign that a sample does nothing."""
+    return Sign(
+        key=str(key),
+        severity=None,
+        reading=scene.at,
+        text="still",
+        machine=task.key.machine,
+        task=task.key,
+    )

@@ -135,7 +135,7 @@ async def test_code_that_can_not_be_fetched_is_a_sentence(
     )
     for ref in ("abcdef1", "a" * 40):
         assert f"commit {ref}" in await refused(worker, planned(source.folder, ref))
-    assert "there is no repository at /nowhere/x" in await refused(worker, planned("/nowhere/x"))
+    assert "no repository at /nowhere/x" in await refused(worker, planned("/nowhere/x"))
     assert "can't reach http://127.0.0.1:1/x" in await refused(
         worker, planned("http://127.0.0.1:1/x")
     )
@@ -146,9 +146,7 @@ async def test_code_that_can_not_be_fetched_is_a_sentence(
             in why
         )
         assert "rejected the token" in await refused(worker, planned(server.url("code")), "wrong")
-        assert "there is no repository at" in await refused(
-            worker, planned(server.url("nope")), "secret"
-        )
+        assert "no repository at" in await refused(worker, planned(server.url("nope")), "secret")
     worker.env = {"PATH": path_without(folder, "git")}
     assert "that machine has no git | install it" in await refused(worker, planned(source.folder))
 

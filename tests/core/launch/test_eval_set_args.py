@@ -152,7 +152,7 @@ def test_a_task_is_named_from_where_inspect_runs(
         (("on_error=continue", "retry_attempts=1", "retry_on_error=2", "sample_ids=[1,2]"),
          "12 sample runs (2 samples x 6)"),
         (("on_error=stop", "sample_ids=[1, '1', 'a']", "epochs=2"), "4 sample runs"),
-        (("on_error=stop", "sample_ids=['a*', 'b']"), "every sample that fits sample_ids, once"),
+        (("on_error=stop", "sample_ids=['a*', 'b']"), "every sample that matches sample_ids, once"),
         (("on_error=stop", "task=evalroom/arithmetic", "sample_ids=['*']"), "20 sample runs"),
         (("on_error=continue", "task=evalroom/smoke", "args.samples=7"),
          "77 sample runs (7 samples x 11)"),

@@ -19,6 +19,7 @@ from core.events import (
     MachineRead,
     OperationsSeen,
     ProbeAnswered,
+    ProcessesCut,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
@@ -31,7 +32,9 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.frames import Frame, encode
 from core.ids import ProcessKey, TaskKey
+from core.model.limits import MAX_PROCESS_OPERATIONS, MAX_PROCESSES
 from core.model.machine import LinkState
+from core.model.operation import Operation
 from core.model.process import ProcessState, SlowPoll
 from core.watch.observer import Observer
 from tests.support.fleets import H1, NOW, fleet_after, named
@@ -392,6 +395,34 @@ def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
     assert event.counts.running == 1
 
 
+def test_operations_of_a_trace_are_short_whatever_the_machine_sends(watched: Watched) -> None:
+    row = {"action": "a" * 9_000, "what": "w" * 9_000, "words": "x" * 9_000, "since": NOW}
+    many = [{**row, "task": "t" * 900, "sample_id": "s" * 900, "epoch": 1}] * 1_200
+    (event,) = watched.receive("doing", [{**row, "words": "x" * 40_000}, *many], pid=7, start="b:1")
+    assert isinstance(event, OperationsSeen)
+    assert len(event.operations) == MAX_PROCESS_OPERATIONS
+    short = Operation(action="a" * 200, what="w" * 200, words="x" * 200, since=NOW)
+    assert set(event.operations) == {short}
+
+
+def test_what_a_machine_lists_once_is_not_remembered(watched: Watched) -> None:
+    for turn in range(3):
+        dead = {"start": f"b:{turn}", "channel": "dead", "ended_at": NOW, "logs": ["/l/a.eval"]}
+        rows = [{"pid": pid, **dead} for pid in range(500)]
+        assert len(watched.receive("processes", rows)) >= 500
+    assert len(watched.observer._found) == 500
+
+
+def test_processes_of_long_commands_count_as_several(watched: Watched) -> None:
+    long = {"start": "b:1", "channel": "ok", "argv": ["ab"] * 4_000}
+    rows = [{"pid": pid, **long} for pid in range(1_000)]
+    events = watched.receive("processes", rows)
+    seen = [each for each in events if isinstance(each, ProcessSeen)]
+    assert sum(each.units for each in seen) <= MAX_PROCESSES < 1_000 * seen[0].units
+    (cut,) = [each for each in events if isinstance(each, ProcessesCut)]
+    assert cut.left_out == 1_000 - len(seen)
+
+
 def test_operations_of_a_trace_are_reported_and_bad_rows_left_out(watched: Watched) -> None:
     row = {"action": "Subprocess", "what": "docker exec", "words": "ls", "since": NOW, "count": 2}
     good = {**row, "task": "t", "sample_id": "s1", "epoch": 1}
@@ -494,3 +525,12 @@ def test_no_frame_breaks_the_observer(heads: list[tuple[str, dict[str, Any], byt
     for kind, head, body in heads:
         watched.receive(kind, body, **{"at": NOW, **head})
         watched.steer()
+
+
+def test_a_number_of_the_host_beyond_64_bits_is_unknown(watched: Watched) -> None:
+    gpu = {"index": 0, "memory_used": 10**400, "memory_total": 10**30, "temperature": 61.0}
+    (event,) = watched.receive("facts", {"at": NOW, "gpus": [gpu], "cpus": 2**63})
+    assert isinstance(event, MachineRead)
+    [read] = event.facts.gpus
+    assert (read.memory_used, read.memory_total, read.temperature) == (None, None, 61.0)
+    assert event.facts.cpus is None

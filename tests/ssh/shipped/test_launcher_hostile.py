@@ -138,7 +138,7 @@ def test_a_log_that_cannot_be_read_says_why_whatever_the_manifest_is(
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     monkeypatch.setenv("PATH", "/nowhere")
     for where in ("logs", "s3://nowhere/logs"):
-        assert report_of(runs / BAD, where)["error"] == "there is no python"
+        assert report_of(runs / BAD, where)["error"] == "python was not found"
 
 
 def test_a_run_without_a_folder_says_so(runs: Path) -> None:

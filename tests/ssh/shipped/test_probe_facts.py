@@ -3,8 +3,11 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import getpass
 import json
 import os
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +20,7 @@ from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.tool_path import TOOL_PATH
 from ssh.shipped.common.units import size_in_bytes
+from ssh.shipped.probe.gpus import name_user
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.reading import Reading
 from ssh.shipped_program import shipped_program
@@ -115,6 +119,30 @@ def test_gpus_are_read_with_the_pids_on_them(tools: Path, tool: Tool) -> None:
     ]  # fmt: skip
     assert second["pids"] == []
     assert second["mig"] is None
+
+
+def test_a_process_on_a_gpu_is_named_and_has_the_eval_that_started_it() -> None:
+    """Real processes: this one is the eval, its child's child holds the GPU."""
+    with subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        grandchild = int(child.stdout.readline())
+        row: dict[str, Any] = {"pid": grandchild, "memory": 1}
+        name_user(row, {os.getpid()})
+        assert row == {"pid": grandchild, "memory": 1, "started_by": os.getpid()}
+        row = {"pid": grandchild, "memory": 1}
+        name_user(row, {2**22 + 1})
+        assert row["name"] == "sleep 60"
+        assert row["user"] == getpass.getuser()
+        assert "started_by" not in row
+        os.kill(grandchild, signal.SIGKILL)
+
+
+def test_a_process_that_is_not_there_has_no_name() -> None:
+    row: dict[str, Any] = {"pid": 2**22 + 1, "memory": 1}
+    name_user(row, {os.getpid()})
+    assert (row["name"], row["user"]) == ("", "")
 
 
 def test_a_value_that_a_gpu_does_not_report_is_unknown(tools: Path, tool: Tool) -> None:

@@ -1,4 +1,4 @@
-"""Triage: how far a part of the fleet is, what went wrong, and what to do next."""
+"""Reports: triage of a part of the fleet, and why a sample or a process does what it does."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -15,26 +15,32 @@ MakeLines = Callable[[bool], tuple[list[TextLine], tuple[str, ...]]]
 """(whole fleet?) -> the lines of a report, and the commands that it proposes."""
 
 
-class TriageDialog(TextDialog):
+class ReportDialog(TextDialog):
     """Shows a report. It changes nothing; its commands are copied with `y`.
 
     Args:
         ui: The app.
-        name: What the report is about.
+        title: What kind of report it is.
+        name: What it is about; empty: the whole fleet.
         make: Makes the report from what is known at that moment.
+        can_widen: Whether `a` makes it one on the whole fleet.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *TextDialog.BINDINGS,
-        Binding("q,t", "leave", show=False),
+        Binding("q,t,Y", "leave", show=False),
         Binding("g", "again", show=False),
         Binding("a", "whole", show=False),
         Binding("y", "copy", show=False),
     ]
 
-    def __init__(self, ui: Ui, name: Shown, make: MakeLines) -> None:
+    def __init__(
+        self, ui: Ui, title: Shown, name: Shown, make: MakeLines, *, can_widen: bool = False
+    ) -> None:
         super().__init__()
         self._ui = ui
+        self._title = title
+        self._can_widen = can_widen and bool(name)
         self._name = name
         self._make = make
         self._is_whole = not name
@@ -50,7 +56,7 @@ class TriageDialog(TextDialog):
 
     def title_text(self) -> Shown:
         """Return the title."""
-        return Shown("Triage") if self._is_whole else shown(f"Triage of {self._name}", 80)
+        return self._title if self._is_whole else shown(f"{self._title} of {self._name}", 80)
 
     def head(self) -> Iterable[TextLine]:
         """Return no lines: all of it scrolls."""
@@ -68,7 +74,7 @@ class TriageDialog(TextDialog):
         """Return the keys that work now."""
         if self._commands:
             yield ("y", "copy the first command" if len(self._commands) > 1 else "copy the command")
-        if self._name:
+        if self._can_widen:
             yield ("a", "only this" if self._is_whole else "the whole fleet")
         yield ("g", "refresh")
         yield ("Esc", "close")
@@ -80,7 +86,7 @@ class TriageDialog(TextDialog):
 
     def action_whole(self) -> None:
         """Show the whole fleet, or only what was selected."""
-        if not self._name:
+        if not self._can_widen:
             return
         self._is_whole = not self._is_whole
         self._report, self._commands = self._make(self._is_whole)

@@ -1,0 +1,82 @@
+"""Memory of a GPU that no eval holds: another program, or one that an ended eval left."""
+
+from core.config.judge import JudgeRule
+from core.errors import sentences
+from core.fleet import Fleet
+from core.fold.sandboxes import processes_of
+from core.fold.trails import gpu_key
+from core.format import size
+from core.judge.gpu_holders import strangers_on
+from core.judge.levels import power_above
+from core.judge.sign import Kind, Scene, Sign, Signs, signs
+from core.model.finding import Severity
+from core.model.machine import Gpu, Machine, ToolState
+from core.text import shown
+
+_SHARE = JudgeRule(
+    kind="gpu-held", name="notice", default=10, unit="percent", high=100,
+    help="Memory of a GPU that others than evals hold, from which it is a notice.",
+)  # fmt: skip
+_IDLE = JudgeRule(
+    kind="gpu-held", name="suspect", default=1_800, unit="seconds",
+    help="If the GPU is idle for longer too, it is suspect.",
+)  # fmt: skip
+_MAX_NAMED = 2
+
+
+def _signs(scene: Scene, machine: Machine) -> Signs | None:
+    facts = machine.facts
+    if facts is None or not machine.link.is_alive or facts.gpu_state is not ToolState.OK:
+        return None
+    if not _has_evals(scene.fleet, machine):
+        return signs(facts.at)  # nothing of ours runs there: its GPUs are not our concern
+    evals = {each.key.pid: each for each in processes_of(scene.fleet, machine.name)}
+    evals = {pid: each for pid, each in evals.items() if not each.is_gone}
+    found: list[Sign] = []
+    for gpu in facts.gpus:
+        used, total = gpu.memory_used, gpu.memory_total
+        eases = 0.8 if gpu_key(gpu) in scene.open else 1.0
+        if not used or not total or 100.0 * used / total < scene.rules.number(_SHARE) * eases:
+            continue
+        strangers = strangers_on(gpu, evals)
+        if not strangers or len(strangers) < len(gpu.pids):
+            continue  # an eval holds it too, or nobody that can be seen
+        idle = machine.trail.idle_since.get(gpu_key(gpu))
+        is_idle = idle is not None and facts.at - idle >= scene.rules.number(_IDLE)
+        severity: Severity = "suspect" if is_idle else "notice"
+        found.append(
+            Sign(
+                key=gpu_key(gpu),
+                severity=severity,
+                reading=facts.at,
+                text=sentences(
+                    f"GPU {gpu.index} is held by no eval: under {size(power_above(used))} belong"
+                    f" to {_who(gpu)}",
+                    "See whether it is still needed, and end it if not" if is_idle else "",
+                ),
+                closes_when="its memory is free, or an eval holds it",
+                machine=machine.name,
+            )
+        )
+    return signs(facts.at, found)
+
+
+def _has_evals(fleet: Fleet, machine: Machine) -> bool:
+    return any(key.machine == machine.name for key in fleet.processes)
+
+
+def _who(gpu: Gpu) -> str:
+    names: list[str] = []
+    for each in gpu.pids[:_MAX_NAMED]:
+        words = ", ".join(shown(word, 60) for word in (each.name, each.user) if word)
+        names.append(f"process {each.pid}" + (f" ({words})" if words else ""))
+    more = len(gpu.pids) - _MAX_NAMED
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+
+
+KIND = Kind(
+    name="gpu-held",
+    help="The memory of a GPU is held by no eval.",
+    numbers=(_SHARE, _IDLE),
+    of_machine=_signs,
+)
