@@ -46,7 +46,7 @@ def read_facts(body: bytes) -> MachineFacts:
 
 
 def _bounded(facts: MachineFacts) -> MachineFacts:
-    """Return the facts with lists that no honest host exceeds, and the number of what was cut."""
+    """Return the facts with lists that no honest host exceeds, and the number of items cut."""
     gpus, containers = facts.gpus[:MAX_GPUS], facts.docker.containers[:MAX_CONTAINERS]
     disks = facts.disks[:MAX_DISKS]
     pids = sum(max(0, len(gpu.pids) - MAX_GPU_PROCESSES) for gpu in gpus)
