@@ -103,6 +103,7 @@ COMMANDS: Mapping[str, Behaviour] = MappingProxyType(
         "doctor": _READS,
         "findings": _HERE,
         "findings ack": _HERE,
+        "findings mute": _HERE,
         "journal": _HERE,
         "act": _REFUSED,
         "config-set": _REFUSED,
