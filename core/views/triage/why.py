@@ -189,7 +189,7 @@ def _without_rule(  # noqa: PLR0911 - one return a case
         word, words = _TROUBLED[process.state]
         return word, f"its process: {words}"
     if row.paused_now or row.process_paused_now or process.paused_now:
-        return "waits", "a hard pause holds it at its next model call; its time limit runs on"
+        return "waits", "`pause now` holds it at its next model call; its time limit runs on"
     if sample.status in _WAITING:
         paused = " while its task is paused" if row.paused or process.paused else ""
         return "waits", f"it waits for its turn{paused}"
