@@ -113,6 +113,9 @@ class LinkSupervisor:
         self._may_read = asyncio.Event()
         """Set while the output of the machine is read."""
         self._may_read.set()
+        self._may_read_large = asyncio.Event()
+        """Whether the desk has room for more large answers."""
+        self._may_read_large.set()
         self._interactive = False
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
@@ -192,6 +195,13 @@ class LinkSupervisor:
         else:
             self._may_read.set()
 
+    def hold_large(self, *, is_held: bool) -> None:
+        """See `core.ports.MachineConnection.hold_large`."""
+        if is_held:
+            self._may_read_large.clear()
+        else:
+            self._may_read_large.set()
+
     def retry_now(self) -> None:
         """See `core.ports.MachineConnection.retry_now`."""
         if self._state is LinkState.UP:
@@ -252,7 +262,9 @@ class LinkSupervisor:
 
     async def _run_session(self, *, interactive: bool) -> None:
         link = self._make_link(interactive=interactive)
-        session = ProbeSession(self._machine, link, self._options, self._may_read)
+        session = ProbeSession(
+            self._machine, link, self._options, self._may_read, self._may_read_large
+        )
         started_at = time.monotonic()
         self._clock_ahead = time.time() - started_at
         try:

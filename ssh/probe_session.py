@@ -124,8 +124,10 @@ class ProbeSession:
         link: Link,
         options: ProbeOptions,
         may_read: asyncio.Event | None = None,
+        may_read_large: asyncio.Event | None = None,
     ) -> None:
         self._may_read = may_read
+        self._may_read_large = may_read_large
         self._pace = ReadPace(rate=READ_RATE_BYTES, burst=READ_BURST_BYTES)
         self._machine = machine
         self._link = link
@@ -247,6 +249,8 @@ class ProbeSession:
                             tasks.create_task(self._send_beats())
                         self._handle(frame, receive)
                     await self._until_read_on(len(data) + len(frames) * FRAME_COST_BYTES)
+                    if splitter.parts_size:
+                        await self._until_set(self._may_read_large)
                     data = await program.read()
                     if not data:
                         raise await self._end_error(program, clean=splitter.is_between_frames)
@@ -259,9 +263,12 @@ class ProbeSession:
     async def _until_read_on(self, size: int) -> None:
         """Wait while the desk is behind, or has had too much; the machine is not silent then."""
         await self._pace.after(size)
-        if self._may_read is not None and not self._may_read.is_set():
+        await self._until_set(self._may_read)
+
+    async def _until_set(self, may_read: asyncio.Event | None) -> None:
+        if may_read is not None and not may_read.is_set():
             self.is_held = True
-            await self._may_read.wait()
+            await may_read.wait()
             self.is_held = False
         self.last_data_at = time.monotonic()
 
