@@ -233,22 +233,19 @@ class ProbeSession:
         splitter = Splitter(_PARTS)
         data = rest
         deadline = asyncio.timeout(HELLO_TIMEOUT_S)
+
+        def greet() -> None:
+            deadline.reschedule(None)
+            tasks.create_task(self._write(program))
+            tasks.create_task(self._send_beats())
+
         try:
             async with deadline:
                 while True:
                     if data:
                         self.last_data_at = time.monotonic()
-                    frames = self._frames(splitter, data)
-                    for number, frame in enumerate(frames, 1):
-                        if not number % FRAMES_AT_ONCE:
-                            await asyncio.sleep(0)
-                        if frame.kind == "hello" and not self.is_up:
-                            self.is_up = self.had_hello = True
-                            deadline.reschedule(None)
-                            tasks.create_task(self._write(program))
-                            tasks.create_task(self._send_beats())
-                        self._handle(frame, receive)
-                    await self._until_read_on(len(data) + len(frames) * FRAME_COST_BYTES)
+                    count = await self._pass_on(splitter, data, receive, greet)
+                    await self._until_read_on(len(data) + count * FRAME_COST_BYTES)
                     if splitter.parts_size:
                         await self._until_set(self._may_read_large)
                     data = await program.read()
@@ -259,6 +256,24 @@ class ProbeSession:
                 self._machine,
                 f"the probe on {self._machine} did not answer: {self._last_error_line()}",
             ) from error
+
+    async def _pass_on(
+        self,
+        splitter: Splitter,
+        data: bytes,
+        receive: Callable[[Frame], None],
+        greet: Callable[[], None],
+    ) -> int:
+        """Handle the frames that `data` completes, and return their number; none is kept here."""
+        frames = self._frames(splitter, data)
+        for number, frame in enumerate(frames, 1):
+            if not number % FRAMES_AT_ONCE:
+                await asyncio.sleep(0)
+            if frame.kind == "hello" and not self.is_up:
+                self.is_up = self.had_hello = True
+                greet()
+            self._handle(frame, receive)
+        return len(frames)
 
     async def _until_read_on(self, size: int) -> None:
         """Wait while the desk is behind, or has had too much; the machine is not silent then."""
