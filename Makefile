@@ -8,13 +8,13 @@ SUITE  := -n 4 --dist loadgroup
 # Everything here starts many interpreters: compiled modules are kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-slow fuzz soak check static pure-tests pyright tools bench pictures \
+.PHONY: run test test-slow fuzz soak check static pyright others bench pictures \
 	format clean
 
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer
 	@$(BIN)/evalroom demo
 
-test: static pure-tests  ## every check, then the rest of the fast suite (under 10 minutes)
+test: static  ## every check, then the rest of the fast suite (under 10 minutes)
 	$(BIN)/pytest $(SUITE) -m "not slow and not bench and not pure"
 
 test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at every moment
@@ -29,26 +29,24 @@ soak: $(VENV)/.tests  ## an hour of bad networks over five machines, and the roo
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),60) $(BIN)/pytest -s tests/faults/test_weather_for_long.py
 	$(MAKE) --no-print-directory fuzz
 
-check: static pure-tests  ## lint, format, types, import contracts, dead code, coverage of core
+check: static  ## lint, format, types, import contracts, dead code, coverage of core
 	$(BIN)/pytest -q $(SUITE) tests/architecture
 
 static: $(VENV)/.tests
 	@scripts/system-packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(MAKE) --no-print-directory -j 2 pyright tools
+	$(MAKE) --no-print-directory -j 2 pyright others
 
-pure-tests: $(VENV)/.tests
-	$(BIN)/pytest -q $(SUITE) -m "pure and not slow and not bench" --cov --cov-report= tests/core
-
-pyright:  # the longest of the checks: all others run beside it
+pyright:  # the longest of the checks, on one core: the others run beside it
 	$(BIN)/pyright
 
-tools:
+others:
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	$(BIN)/vulture
 	$(BIN)/mypy cli core ssh storage tui tests
+	$(BIN)/pytest -q $(SUITE) -m "pure and not slow and not bench" --cov --cov-report= tests/core
 
 bench: $(VENV)/.tests  ## the numbers to hold, as a table and as JSON
 	@scripts/system-packages

@@ -98,7 +98,7 @@ class ConfigWrong(EvalroomError):
 
 
 class SpecWrong(EvalroomError):
-    """A field of a launch spec is wrong. The message names it, its value, and what is allowed."""
+    """A field of a launch spec is wrong. The message names it, its value, and allowed values."""
 
 
 class OnErrorMissing(SpecWrong):
@@ -290,3 +290,7 @@ class AnswerMalformed(EvalroomError):
 
 class StorageError(EvalroomError):
     """The disk or the database failed."""
+
+
+class NotSent(EvalroomError):
+    """A notification was not sent."""

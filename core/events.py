@@ -12,7 +12,7 @@ from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.operation import Operation
 from core.model.order import Order, OrderState
-from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
+from core.model.process import ContainerPlace, OutOfMemory, ProcessState, SlowPoll, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
@@ -114,7 +114,7 @@ class ProcessesCut:
     """A machine listed more processes than evalroom keeps, or no longer does.
 
     Attributes:
-        left_out: How many were left out, at least; 0: none is any more.
+        left_out: How many were left out, at least; 0: none.
     """
 
     at: float
@@ -130,11 +130,13 @@ class ProcessGone:
         at: When its end was noticed, Unix seconds on the desk's clock.
         last_seen_at: When its machine last listed it, Unix seconds on the desk's clock; 0: not
             known. None: its probe saw it end.
+        killed: Whether the kernel killed it for lack of memory, and how that is known.
     """
 
     at: float
     process: ProcessKey
     last_seen_at: float | None = None
+    killed: OutOfMemory = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import tomli_w
 
 from core.config.judge import JudgeConfig
 from core.config.model import Config, MachineConfig
+from core.config.notify import NotifyRule
 from core.judge.kinds import all_rules
 
 _HOUR_S = 3_600.0
@@ -33,6 +34,12 @@ def config_text(config: Config) -> str:
             "screen": asdict(config.screen),
             "storage": asdict(config.storage),
             "judge": _judge(config.judge),
+            "notify": [_notify(rule) for rule in config.notify],
+            "budgets": dict(config.judge.budgets),
+            "prices": {
+                model: {"in": each.into, "out": each.out}
+                for model, each in config.judge.prices.items()
+            },
             "keys": dict(config.keys),
         }
     )
@@ -47,6 +54,19 @@ def _judge(judge: JudgeConfig) -> dict[str, Any]:
             table = table.setdefault(name, {})
         table[last] = judge.number(rule)
     return tables
+
+
+def _notify(rule: NotifyRule) -> dict[str, Any]:
+    values = {key: value for key, value in asdict(rule).items() if key not in {"secret", "quiet"}}
+    for key in ("kinds", "machines", "tags"):
+        values[key] = list(values[key])
+    if rule.quiet is not None:
+        values["quiet"] = f"{_time(rule.quiet.begin)}-{_time(rule.quiet.end)}"
+    return {"to": rule.secret, **values}
+
+
+def _time(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
 
 
 def _machine(machine: MachineConfig) -> dict[str, Any]:

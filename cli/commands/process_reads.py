@@ -16,9 +16,8 @@ from core.errors import AnswerMalformed, NoMachineReached, NotThere, TargetUncle
 from core.events import Event, OperationsSeen
 from core.fold.operations import has_begun_with
 from core.ids import ProcessKey
-from core.judge.operation_findings import operation_words
 from core.model.feature import Feature
-from core.model.operation import Operation
+from core.model.operation import Operation, operation_words
 from core.model.process import Process
 from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task, TaskState

@@ -13,6 +13,7 @@ from cli.parser.room import RoomCommand
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_of
 from cli.wiring.history import history_of, past_of
+from cli.wiring.notifications import notifying
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
 from core.model.question import Question
@@ -66,7 +67,8 @@ async def _room(config: Config, options: GlobalOptions) -> int:
             )
             apps.append(app)
             app.call_later(_collect_again, app)
-            return await app.run_in_terminal()
+            async with notifying(desk, config):
+                return await app.run_in_terminal()
 
 
 _STEPS = (

@@ -112,7 +112,11 @@ async def _last_events(desk: DeskReader, key: SampleKey) -> Sequence[Shown]:
         return ()
     events = body.get("events")
     rows = cast("list[object]", events) if isinstance(events, list) else []
-    return [_event_line(row) for row in rows[-LAST_EVENTS:] if isinstance(row, dict)]
+    return [
+        _event_line(cast("dict[str, Any]", row))
+        for row in rows[-LAST_EVENTS:]
+        if isinstance(row, dict)
+    ]
 
 
 def _event_line(event: Mapping[str, Any]) -> Shown:

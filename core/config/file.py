@@ -3,8 +3,9 @@
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from core.config import rules
@@ -12,6 +13,8 @@ from core.config.judge import JudgeConfig, JudgeRule
 from core.config.judge_table import judge_values
 from core.config.keys import conflicts
 from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
+from core.config.notify import NotifyRule
+from core.config.notify_rules import NOTIFY
 from core.config.toml_errors import TOML_HINT, parse_error
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
@@ -155,7 +158,8 @@ class _ConfigReader:
         actions: Mapping[str, str] | None,
         judged: Sequence[JudgeRule] | None,
     ) -> Config:
-        known = (*self._top_rules, "machines", *self._table_rules, "judge", "keys")
+        others = ("judge", *_OF_MODELS, "notify", "keys")
+        known = (*self._top_rules, "machines", *self._table_rules, *others)
         for key in table:
             if key not in known:
                 self._unknown_key((key,), known)
@@ -172,7 +176,11 @@ class _ConfigReader:
             watch=WatchConfig(**watch),
             screen=ScreenConfig(**self._read_table("screen", table)),
             storage=StorageConfig(**self._read_table("storage", table)),
-            judge=self._read_judge(table.get("judge", {}), judged),
+            judge=replace(
+                self._read_judge(table.get("judge", {}), judged),
+                **{name: self._read_models(name, table) for name in _OF_MODELS},
+            ),
+            notify=self._read_notify(table.get("notify", [])),
             keys=self._read_keys(table.get("keys", {}), actions),
             **self._read_values((), top, self._top_rules),
         )
@@ -194,6 +202,27 @@ class _ConfigReader:
         except rules.InvalidValue as error:
             self._invalid_value(("judge", *error.within), error)
         return JudgeConfig()
+
+    def _read_notify(self, value: object) -> tuple[NotifyRule, ...]:
+        entries = cast("list[object]", value) if isinstance(value, list) else [value]
+        if not all(isinstance(each, dict) for each in entries) or isinstance(value, dict):
+            what = '"notify" must be a list of tables'
+            self._problem(("notify",), what, "write [[notify]] before each rule")
+            return ()
+        found: list[NotifyRule] = []
+        for index, entry in enumerate(cast("list[dict[str, Any]]", entries)):
+            at, before = ("notify", index), len(self._problems)
+            if "to" not in entry:
+                self._problem(at, "this rule has no address", 'add a line: to = "NAME_OF_A_SECRET"')
+            values = self._read_values(at, entry, NOTIFY)
+            if len(self._problems) == before:
+                found.append(NotifyRule(secret=values.pop("to"), **values))
+        return tuple(found)
+
+    def _read_models(self, name: str, table: dict[str, Any]) -> Mapping[str, Any]:
+        given = {name: table[name]} if name in table else {}
+        found: Mapping[str, Mapping[str, Any]] = self._read_values((), given, _OF_MODELS)
+        return found.get(name, MappingProxyType({}))
 
     def _read_keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
         for action in _keys_of(value):
@@ -321,6 +350,7 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "attach": rules.one_of("window", "switch"),
 }
 _LOGS: Mapping[str, rules.Rule] = {"schemes": rules.list_of(rules.scheme, "schemes")}
+_OF_MODELS: Mapping[str, rules.Rule] = {"budgets": rules.budgets, "prices": rules.prices}
 _STORAGE: Mapping[str, rules.Rule] = {"limit_mib": rules.whole(8, 1_048_576)}
 
 

@@ -33,14 +33,26 @@ class JudgeRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a model costs: US dollars for a million tokens that it reads, and that it writes."""
+
+    into: float
+    out: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeConfig:
-    """The `[judge]` table.
+    """The `[judge]`, `[budgets]` and `[prices]` tables.
 
     Attributes:
         values: The numbers that the config changes, by path (`JudgeRule.path`).
+        budgets: How many connections all processes together may open to a model, by its name.
+        prices: The prices of models, by their names.
     """
 
     values: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    prices: Mapping[str, Price] = field(default_factory=lambda: MappingProxyType({}))
 
     def number(self, rule: JudgeRule) -> float:
         """Return the number that holds for a rule."""

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from core.config.judge import JudgeConfig
+from core.config.notify import NotifyRule
 from core.ids import MachineName
 from core.model.machine import LinkKind
 
@@ -138,6 +139,7 @@ class Config:
     screen: ScreenConfig = ScreenConfig()
     storage: StorageConfig = StorageConfig()
     judge: JudgeConfig = JudgeConfig()
+    notify: tuple[NotifyRule, ...] = ()
     keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     read_only: bool = False
 

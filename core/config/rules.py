@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from core.config.judge import Price
 from core.config.keys import canonical_keys
 from core.config.model import CADENCES, Cadence, TaskPhase
 
@@ -14,6 +15,7 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,62}")
 _SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9+.-]{0,19}")
 _WORD_PATTERN = re.compile(r"[!-,./-~][!-~]{0,254}")
 _PORT_LAST = 65_535
+_MODEL_CHARACTERS = 200
 
 
 class InvalidValue(Exception):
@@ -209,6 +211,55 @@ def _cadence(phase: str, value: object, default: Cadence) -> Cadence:
         except InvalidValue as wrong:
             raise InvalidValue(wrong.allowed, (phase, key)) from None
     return Cadence(tasks=seconds["tasks"], samples=seconds["samples"])
+
+
+def budgets(value: object) -> Mapping[str, int]:
+    """Connections that all processes together may open to a model, by the model's name."""
+    out: dict[str, int] = {}
+    for model, entry in _table(value, "a table of models and connections").items():
+        try:
+            out[_model(model)] = whole(1, 1_000_000)(entry)
+        except InvalidValue as wrong:
+            raise InvalidValue(wrong.allowed, (model,)) from None
+    return MappingProxyType(out)
+
+
+_dollars = number(0, 1_000_000, "US dollars for a million tokens")
+
+
+def prices(value: object) -> Mapping[str, Price]:
+    """Prices of models by their names: US dollars for a million tokens in, and out."""
+    return MappingProxyType(
+        {
+            model: _price(model, entry)
+            for model, entry in _table(value, "a table of models and prices").items()
+        }
+    )
+
+
+def _price(model: str, value: object) -> Price:
+    allowed = "a table like { in = 1.25, out = 10 }"
+    try:
+        _model(model)
+        entries = _table(value, allowed)
+    except InvalidValue as wrong:
+        raise InvalidValue(wrong.allowed, (model,)) from None
+    for key, entry in entries.items():
+        if key not in {"in", "out"}:
+            raise UnknownKey(("in", "out"), (model, key))
+        try:
+            _dollars(entry)
+        except InvalidValue as wrong:
+            raise InvalidValue(wrong.allowed, (model, key)) from None
+    if len(entries) < 2:  # noqa: PLR2004 - both of them
+        raise InvalidValue(allowed, (model,))
+    return Price(into=_dollars(entries["in"]), out=_dollars(entries["out"]))
+
+
+def _model(value: str) -> str:
+    if value and value.isprintable() and " " not in value and len(value) <= _MODEL_CHARACTERS:
+        return value
+    raise InvalidValue('the name of a model, as Inspect has it: "openai/gpt-5"')
 
 
 def key_names(value: object) -> Mapping[str, str]:

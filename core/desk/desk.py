@@ -8,7 +8,13 @@ from core.config.judge import JudgeConfig
 from core.config.model import WatchConfig
 from core.desk.acknowledgements import follow_acknowledgements
 from core.desk.event_writer import EventWriter
-from core.desk.health import recording_stopped, storage_failed, storage_works
+from core.desk.health import (
+    notifying_failed,
+    notifying_works,
+    recording_stopped,
+    storage_failed,
+    storage_works,
+)
 from core.desk.intake import Intake
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
@@ -359,6 +365,15 @@ class Desk(MachineRequests):
             found = storage_works(self.fleet, at)
         else:
             found = (storage_failed(self.fleet, reason, at),)
+        self._publisher.change(with_findings(self.fleet, found))
+
+    def report_notifying(self, reason: str | None) -> None:
+        """Open the finding that notifications are not sent, and why; None: close it."""
+        at = self._clock.now()
+        if reason is None:
+            found = notifying_works(self.fleet, at)
+        else:
+            found = (notifying_failed(self.fleet, reason, at),)
         self._publisher.change(with_findings(self.fleet, found))
 
     def _open_finding(self, finding: Finding) -> None:

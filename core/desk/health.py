@@ -1,4 +1,4 @@
-"""Findings about the desk itself: its store can't be written, its recording has stopped."""
+"""Findings about the desk itself: its store, its recording, its notifications."""
 
 from core.fleet import Fleet
 from core.judge.finding_list import closed, open_finding
@@ -6,31 +6,52 @@ from core.model.finding import Finding
 
 _STORAGE = "storage:"
 """How the id of a finding about the store begins."""
+_NOTIFY = "notify:"
+"""How the id of a finding about notifications begins."""
 
 
 def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
-    """Return the finding that events can't be stored, and why.
-
-    While it is open, a new reason changes it; it keeps its id and the time it opened.
-    """
-    last = open_finding(fleet, _STORAGE)
-    return Finding(
-        id=f"{_STORAGE}{at:.3f}" if last is None else last.id,
-        kind="storage",
-        severity="alarm",
-        opened_at=at if last is None else last.opened_at,
-        changed_at=at,
-        machine=None,
-        text=f"The journal can't be written: {reason}",
-    )
+    """Return the finding that events can't be stored, and why."""
+    return _failed(fleet, _STORAGE, f"The journal can't be written: {reason}", at)
 
 
 def storage_works(fleet: Fleet, at: float) -> tuple[Finding, ...]:
     """Return the open findings closed, since events are stored again."""
+    return _works(fleet, _STORAGE, at)
+
+
+def notifying_failed(fleet: Fleet, reason: str, at: float) -> Finding:
+    """Return the finding that notifications are not sent, and why."""
+    return _failed(fleet, _NOTIFY, reason, at)
+
+
+def notifying_works(fleet: Fleet, at: float) -> tuple[Finding, ...]:
+    """Return the open findings closed, since notifications are sent again."""
+    return _works(fleet, _NOTIFY, at)
+
+
+def _failed(fleet: Fleet, prefix: str, text: str, at: float) -> Finding:
+    """Return a finding about the desk itself.
+
+    While it is open, a new reason changes it; it keeps its id and the time it opened.
+    """
+    last = open_finding(fleet, prefix)
+    return Finding(
+        id=f"{prefix}{at:.3f}" if last is None else last.id,
+        kind=prefix.removesuffix(":"),
+        severity="alarm",
+        opened_at=at if last is None else last.opened_at,
+        changed_at=at,
+        machine=None,
+        text=text,
+    )
+
+
+def _works(fleet: Fleet, prefix: str, at: float) -> tuple[Finding, ...]:
     return tuple(
         closed(finding, at)
         for finding in fleet.findings
-        if finding.closed_at is None and finding.id.startswith(_STORAGE)
+        if finding.closed_at is None and finding.id.startswith(prefix)
     )
 
 

@@ -40,6 +40,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
         since=ended_at,
         ended_at=ended_at,
         ended_after=ended_after,
+        killed=event.killed,
         waiting_since=None,
         operations=None,
         paused=False,

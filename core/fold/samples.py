@@ -50,6 +50,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
             merged[key] = row
     if len(merged) > MAX_FINISHED:
         merged = trimmed(merged.values())
+    run_again = with_run_again(task.run_again, event.rows)
     size = task.sample_units
     if merged.keys() != known.keys() or any(len(row.raw) > ROW_UNIT_BYTES for row in event.rows):
         size = sum(units(row.raw) for row in merged.values())
@@ -61,9 +62,10 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         samples_heard_at=event.at,
         samples_cut=max(0, event.counts.total - len(merged)),
         sample_units=size,
-        calls=with_finished_calls(task.calls, known, event.rows),
+        calls=with_finished_calls(task.calls, known, event.rows, task.samples_as_of),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
-        run_again=with_run_again(task.run_again, event.rows),
+        run_again=run_again,
+        run_again_at=task.run_again_at if run_again is task.run_again else event.at,
         usual=with_usual(task.usual, merged, known, event.rows),
         trouble="; ".join(event.malformed[:3]) or None,
     )

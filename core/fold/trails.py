@@ -29,7 +29,7 @@ def with_reading(
         facts: The new reading.
     """
     is_gap = before is None or not 0 <= facts.at - before.at <= MAX_GAP_S
-    was_idle = {} if is_gap else trail.idle_since
+    was_idle: Mapping[str, float] = {} if is_gap else trail.idle_since
     idle = {
         gpu_key(gpu): was_idle.get(gpu_key(gpu), facts.at)
         for gpu in facts.gpus[:MAX_GPUS]

@@ -9,7 +9,6 @@ from core.events import (
     LogRead,
     LogUnreadable,
     MachineRead,
-    OperationsSeen,
     OrderEnded,
     ProcessesCut,
     ProcessGone,
@@ -26,7 +25,6 @@ from core.judge.finding_list import acknowledged, can_be_acknowledged, closed
 from core.judge.limit_findings import judge_limits
 from core.judge.link_findings import judge_link
 from core.judge.milestone_findings import judge_milestones
-from core.judge.operation_findings import judge_operations
 from core.judge.order_findings import judge_interrupted, judge_order
 from core.judge.process_findings import judge_process
 from core.judge.run_findings import judge_run
@@ -61,7 +59,6 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
         case ProcessGone():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
-            yield from judge_operations(after, event.process, event.at)
             yield from judge_interrupted(after, event.process, event.at)
         case TasksSeen():
             yield from judge_process(before, after, event.process, event.at)
@@ -77,16 +74,11 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
         case MachineRead():
             yield from judge_limits(before, after, event.machine, event.at)
             yield from judge_docker(before, after, event.machine, event.at)
-        case OperationsSeen():
-            yield from judge_operations(after, event.process, event.at)
         case OrderEnded():
             yield from judge_order(after, event.order, event.at)
         case TimePassed():
             for machine in after.machines.values():
                 yield from judge_link(after, machine, event.at)
-            for key, process in after.processes.items():
-                if process.operations:
-                    yield from judge_operations(after, key, event.at)
             yield from _forgotten(after, event.at)
         case Dismissed():
             yield from _forgotten(after, event.at)

@@ -33,6 +33,11 @@ def step_down(value: float, step: float) -> int:
     return math.floor(value / step) * int(step) if math.isfinite(value) else 0
 
 
+def power_below(value: float) -> int:
+    """Return the power of two at or below a number, for a sentence that says `or more`."""
+    return int(2 ** math.floor(math.log2(max(1.0, min(value, 1e18)))))
+
+
 def power_above(value: float) -> int:
     """Return the power of two above a value, for a sentence that says `under`."""
     return int(2 ** math.ceil(math.log2(max(1.0, min(value, 1e18)))))

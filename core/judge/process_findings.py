@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from core.errors import sentences
 from core.fleet import Fleet
 from core.format import duration_in_words, plural
 from core.ids import ProcessKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Severity
+from core.model.finding import Finding, Proposal, Severity
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.text import shown
@@ -24,11 +25,17 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ),
     ProcessState.STARVED: ("suspect", "does not answer: its event loop is blocked"),
 }
+_ENDING = "has finished all its tasks and closed its control server: it ends now"
+_INTERRUPT = (Proposal(action="interrupt", scope="process"),)
 _STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
     "is running, but the file of its control socket was removed: evalroom can't watch or control"
     " it, and its log will show how it ends"
 )
+_CAUSES = {
+    True: "the record of the machine's kernel names it as killed by the OOM killer",
+    False: "the OOM killer killed a process in its control group while it ran",
+}
 _UNREAD = " evalroom read none of its tasks, so look at its output and its log"
 _MAX_FOLDER_CHARACTERS = 200
 
@@ -87,6 +94,8 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         ran = f" after {least}{duration_in_words(ended_at + offset - process.started_at)}"
     was = "was" if running == 1 else "were"
     had = f"; {plural(running, 'task')} {was} running at the last poll" if running else ""
+    if process.killed:
+        return _killed(process, f"{when}{ran}{had}", at)
     unread = "" if process.tasks else f".{_UNREAD}{_place(process)}"
     return Finding(
         id=f"went:{_identity(process.key)}",
@@ -100,8 +109,38 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     )
 
 
+def _killed(process: Process, how: str, at: float) -> Finding:
+    """Return the finding about a process that the kernel killed for lack of memory.
+
+    It stays open until the operator acknowledges it: the same eval fails in the same way.
+    """
+    is_sure = process.killed == "kernel"
+    likely = "" if is_sure else "probably "
+    return Finding(
+        id=f"killed:{_identity(process.key)}",
+        kind="process",
+        severity="alarm",
+        opened_at=at,
+        is_kept=True,
+        machine=process.key.machine,
+        process=process.key,
+        text=sentences(
+            f"Process {process.key.pid} was {likely}killed for lack of memory{how}",
+            "Recover its logs, then run fewer samples at once, or choose more memory",
+        ),
+        cause=_CAUSES[is_sure],
+        closes_when="you acknowledge it",
+    )
+
+
 def _place(process: Process) -> str:
     return f": it ran in {shown(process.cwd, _MAX_FOLDER_CHARACTERS)}" if process.cwd else ""
+
+
+def _is_ending(after: Fleet, process: Process) -> bool:
+    """Whether the last poll showed all its tasks completed: its control server ends first."""
+    tasks = [after.tasks[key] for key in process.tasks if key in after.tasks]
+    return bool(tasks) and all(task.row.is_completed for task in tasks)
 
 
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
@@ -120,6 +159,8 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         return
     severity, words = trouble
     advice = ""
+    if process.state is ProcessState.HEADLESS and _is_ending(after, process):
+        severity, words = "notice", _ENDING
     if process.is_stopped:
         words, advice = _STOPPED, f". To continue it, run: kill -CONT {process.key.pid}"
     if process.is_cut_off:
@@ -137,4 +178,6 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         machine=process.key.machine,
         process=process.key,
         text=f"Process {process.key.pid} {words}{waited}{advice}",
+        proposals=_INTERRUPT if process.state is ProcessState.HEADLESS else (),
+        closes_when="it answers again, or ends",
     )

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 
 from core.model.sample import SampleId
+from core.text import Shown, shown
+
+LONG_COMMAND_S = 600.0
+"""A command that has run for so long has run for long, seconds."""
 
 _K8S = "K8s "
 """The begin of the actions of Inspect's sandbox in Kubernetes."""
@@ -35,3 +39,12 @@ class Operation:
     def is_command(self) -> bool:
         """Whether it is a command, in a sandbox or beside the eval."""
         return self.action == "Subprocess" or self.action.startswith(_K8S)
+
+
+def operation_words(operation: Operation) -> Shown:
+    """Return an operation in words: `docker exec sleep 1000`, `generating`, the name of a tool."""
+    if operation.action == "Model":
+        return shown("generating")
+    if operation.action == "Tool Call":
+        return shown(operation.words or "tool")
+    return shown(f"{operation.what} {operation.words}".rstrip())

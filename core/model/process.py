@@ -22,6 +22,10 @@ class ProcessState(StrEnum):
     GONE = "gone"
 
 
+OutOfMemory = Literal["", "kernel", "group"]
+"""How we know that the kernel killed a process for lack of memory: its record names the process, or
+the control group of the process counted a kill; empty: it is not known to."""
+
 Unsignalled = Literal["contained", "script"]
 """Why a process gets no signal: it is in a container, or not Inspect by its command line."""
 
@@ -97,6 +101,7 @@ class Process:
         ended_at: When it ended at the latest, Unix seconds at the desk; None: it is not gone.
         ended_after: When it still ran for certain, Unix seconds at the desk, if nobody saw its end
             and its logs do not say when it was; None: it ended at `ended_at`.
+        killed: Whether the kernel killed it for lack of memory, and how that is known.
         tasks: Its tasks in the fleet, in the order in which they were first seen.
         trouble: Why its last read failed, or which rows could not be read; None: no trouble.
         unsignalled: Why it gets no signal; None: it may get one.
@@ -132,6 +137,7 @@ class Process:
     can: frozenset[str] | None = None
     ended_at: float | None = None
     ended_after: float | None = None
+    killed: OutOfMemory = ""
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
     unsignalled: Unsignalled | None = None

@@ -169,6 +169,7 @@ class Task:
         waits: Its newest readings in which samples waited for retries, oldest first.
         usual: What its finished samples took.
         run_again: Its samples that were run again: how often, and whether they passed; bounded.
+        run_again_at: When such a sample was last seen, Unix seconds at the desk; None: never.
         first_done_s: Seconds from its start until its first sample was completed; None: none is,
             or nobody saw when.
     """
@@ -201,6 +202,7 @@ class Task:
     run_again: Mapping[SampleId, tuple[int, bool]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    run_again_at: float | None = None
     first_done_s: float | None = None
 
     @property

@@ -17,7 +17,7 @@ RAMPING_S = 300.0
 NEAR_END = 0.9
 """Fraction of finished samples from which a task is near its end."""
 RECENT_S = 5.0
-"""Seconds for which a new error counts as trouble: about two polls."""
+"""Seconds for which a new error or retry counts as trouble: about two polls."""
 
 
 def phase_of(task: Task, now: float, *, focused: bool) -> TaskPhase:
@@ -51,7 +51,9 @@ def _age(task: Task, now: float) -> float:
 
 
 def _has_new_trouble(task: Task, now: float) -> bool:
-    """Return whether samples errored in the last few seconds."""
+    """Return whether samples errored or were run again, or calls retried, in the last seconds."""
+    if task.run_again_at is not None and 0 <= now - task.run_again_at <= RECENT_S:
+        return True
     if not task.trail or now - task.trail[-1].at > RECENT_S:
         return False
     base = task.trail[0]
@@ -59,7 +61,10 @@ def _has_new_trouble(task: Task, now: float) -> bool:
         base = point
         if now - point.at > RECENT_S:
             break
-    return task.trail[-1].errored > base.errored
+    newest = task.trail[-1]
+    is_known = newest.retries is not None and base.retries is not None
+    retried = is_known and (newest.retries or 0) > (base.retries or 0)
+    return newest.errored > base.errored or retried
 
 
 def cadence_of(

@@ -266,7 +266,7 @@ class Observer:
             if one.is_steady:
                 self._steady[key] = one
             if not one.alive:
-                yield ProcessGone(at=at, process=key)
+                yield ProcessGone(at=at, process=key, killed=one.killed)
                 if one.left is not None:
                     yield one.left
 

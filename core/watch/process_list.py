@@ -20,7 +20,7 @@ from core.errors import AnswerMalformed
 from core.events import DeadEvalFound, ProcessSeen
 from core.ids import MachineName, ProcessKey
 from core.model.limits import MAX_PROCESSES, units
-from core.model.process import ContainerPlace, ProcessState, SlowPoll, Unsignalled
+from core.model.process import ContainerPlace, OutOfMemory, ProcessState, SlowPoll, Unsignalled
 from core.watch.polls import TASKS_POLL, sampled_task
 
 BUSY_AFTER_S = 2.0
@@ -65,12 +65,14 @@ class ProcessReport:
         alive: Whether the process is alive.
         left: The logs of an eval without a control server, once it has ended; None: it is alive,
             had a control server, or named no log.
+        killed: Whether the kernel killed it for lack of memory, and how that is known.
     """
 
     event: ProcessSeen
     channel: Channel
     alive: bool
     left: DeadEvalFound | None = None
+    killed: OutOfMemory = ""
 
     @property
     def is_refused(self) -> bool:
@@ -182,7 +184,18 @@ def _report(machine: MachineName, raw: bytes, *, at: float) -> ProcessReport | D
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
         left=_dead(event.process, row, at=at),
+        killed=_killed(row),
     )
+
+
+def _killed(row: JsonObject) -> OutOfMemory:
+    match text(row, "killed"):
+        case "kernel":
+            return "kernel"
+        case "group":
+            return "group"
+        case _:
+            return ""
 
 
 def _slow_polls(row: JsonObject) -> tuple[SlowPoll, ...]:

@@ -31,7 +31,7 @@ LINES = (
     "launch s.toml --set limit=1 --wait --confirm prod", "runs", "run r", "output r --follow",
     "attach r", "sessions", "sessions end s --confirm s", "templates", "templates mine",
     "secrets list", "secrets set K", "secrets delete K --yes", "replay f --speed 2", "probe",
-    "doctor m --json", "triage t --json", "why t#1/1",
+    "doctor m --json", "triage t --json", "why t#1/1", "notify test",
     "config path", "demo --seconds 9 --headless",
 )  # fmt: skip
 

@@ -63,6 +63,7 @@ def two_machines(
         yield TwoMachines(red, blue)
 
 
+@pytest.mark.slow
 async def test_three_processes_on_two_machines_and_how_two_of_them_end(
     two_machines: TwoMachines, evals: Evals
 ) -> None:

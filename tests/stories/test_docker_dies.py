@@ -14,8 +14,8 @@ from core.fold.operations import operations_of
 from core.fold.sandboxes import leftovers
 from core.guide.guide import StepKind, StepState
 from core.guide.runner import GuideRunner
-from core.judge.operation_findings import operation_words
 from core.model.finding import Finding
+from core.model.operation import operation_words
 from core.model.task import Task
 from storage.database import Database
 from storage.guides import Guides

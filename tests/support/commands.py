@@ -62,11 +62,17 @@ class Home:
         """Name this computer, and the data folder of the evals to see."""
         self.configure(machine(name, data_dir))
 
-    def run(self, *words: str, timeout: float = 120.0, env: Mapping[str, str] | None = None) -> Ran:
-        """Run evalroom to its end, without a terminal."""
+    def run(
+        self,
+        *words: str,
+        timeout: float = 120.0,
+        env: Mapping[str, str] | None = None,
+        typed: bytes = b"",
+    ) -> Ran:
+        """Run evalroom to its end, without a terminal; `typed` is its standard input."""
         done = subprocess.run(
             [*EVALROOM, *words], env={**self.env, **(env or {})}, cwd=self.folder, check=False,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+            input=typed, capture_output=True, timeout=timeout,
         )  # fmt: skip
         out = done.stdout.decode("utf-8", "surrogateescape")
         return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))

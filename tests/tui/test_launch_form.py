@@ -1,23 +1,19 @@
 """The launch form, with real keys: from a template to a run, and what keeps one from starting."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from textual.pilot import Pilot
 
-from core.errors import NotConfirmed, SpecWrong
-from core.fleet import Fleet
-from core.launch.preflight.checks import Check, CheckLevel
+from core.errors import NotConfirmed
 from core.launch.spec.spec import Tolerate
 from core.launch.spec.spec_reader import read_spec
-from core.model.run import RunState
 from storage.view_state import ViewState
 from tests.support.busy_fleets import busy_fleet
-from tests.support.fleets import H1, H2
-from tests.support.launching import PYTHON, ScriptedLaunching
+from tests.support.fleets import H1
+from tests.support.launch_forms import SIZE, planned, ready, room_to_launch, smoke, typed
+from tests.support.launching import ScriptedLaunching
 from tests.support.rooms import (
     FakeRoom,
     MemoryStore,
@@ -28,50 +24,8 @@ from tests.support.rooms import (
     shows,
 )
 from tests.support.runs import every_run, with_runs
-from tui.app import RoomApp
-from tui.dialogs.launch_plan import LaunchPlanDialog
 from tui.screens.launch_form import LaunchFormScreen
 from tui.screens.runs import RunsScreen
-
-SIZE = (120, 40)
-STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer", advice="start it")
-
-
-def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ScriptedLaunching, RoomApp]:
-    room = FakeRoom(fleet or busy_fleet())
-    launching = ScriptedLaunching(room)
-    return launching, app_on(room, services=services_on(room, launching=launching, **more))
-
-
-async def typed(pilot: Pilot[None], text: str) -> None:
-    """Type in the current field, in place of what stands there."""
-    await pilot.press("end", "ctrl+u", *text)
-
-
-async def smoke(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
-    """Fill the form of the smoke test but for what happens on an error."""
-    await pilot.press("n")
-    await shows(pilot, "New run from")
-    await pilot.press("enter")
-    await shows(pilot, "Launch · smoke")
-    await pilot.press("up", "up", "up")  # from on_error, the one field to fill in, to machine
-    await typed(pilot, machine)
-
-
-async def ready(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
-    """Fill the form of the smoke test; on errors it continues."""
-    await smoke(pilot, machine=machine)
-    await pilot.press("ctrl+r", "enter")
-    await shows(pilot, "What happens when a sample fails")
-    await pilot.press("down", "enter")
-    await shows(pilot, 'on_error = "continue"')
-
-
-async def planned(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
-    """Come to the plan of the smoke test."""
-    await ready(pilot, machine=machine)
-    await pilot.press("ctrl+r")
-    await answerable(pilot, "Plan · nothing has been started")
 
 
 async def test_from_a_template_to_a_run_by_keys_alone() -> None:
@@ -222,107 +176,6 @@ async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_star
         await shows(pilot, "1 Runs")
     assert store.view["drafts"] == []
     assert store.view["on_error"] == {"smoke": "continue"}
-
-
-async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
-    launching, app = room_to_launch()
-    launching.checks = {H1: (PYTHON, STOP)}
-    async with app.run_test(size=SIZE) as pilot:
-        await planned(pilot)
-        assert "a check stops this run, so nothing starts" in screen_text(app)
-        await pilot.press("enter")
-        await shows(pilot, "Not started: the check docker failed")
-        launching.checks = {}
-        await pilot.press("g")
-        await answerable(pilot, "✓ disk")
-        assert launching.launched == []
-        await pilot.press("enter")
-        await answerable(pilot, "Launch · result")
-        assert len(launching.launched) == 1
-
-
-async def test_a_key_skips_the_stopped_runs_of_a_matrix() -> None:
-    launching, app = room_to_launch()
-    launching.checks = {H2: (STOP,)}
-    async with app.run_test(size=SIZE) as pilot:
-        await planned(pilot, machine="h100-1, h100-2")
-        text = screen_text(app)
-        assert "on h100-1, h100-2 · at worst 220 sample runs" in text
-        await pilot.press("x")
-        await answerable(pilot, "Skipped 1 run")
-        await pilot.press("enter")
-        await answerable(pilot, "Launch · result")
-        [[checked]] = launching.launched
-        assert checked.plan.machine == H1
-
-
-async def test_a_production_machine_takes_its_name_typed() -> None:
-    fleet = busy_fleet()
-    marked = replace(fleet.machines[H1], production=True)
-    launching, app = room_to_launch(replace(fleet, machines={**fleet.machines, H1: marked}))
-    async with app.run_test(size=SIZE) as pilot:
-        await planned(pilot)
-        await pilot.press(*"h100", "enter")
-        await answerable(pilot, "h100 does not match")
-        assert launching.launched == []
-        await pilot.press(*"h100-1", "enter")
-        await answerable(pilot, "Launch · result")
-        assert len(launching.launched) == 1
-
-
-async def test_nothing_is_launched_by_an_enter_before_the_plan_was_seen_or_by_another_key() -> None:
-    launching, app = room_to_launch()
-    async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
-        await pilot.press("ctrl+r", "enter", "enter", "enter")
-        await answerable(pilot, "Plan")
-        for key in "abcdefhijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 /:?!":
-            await pilot.press(key)
-        await pilot.press("tab", "shift+tab", "f1", "ctrl+r", "ctrl+s")
-        assert isinstance(app.screen, LaunchPlanDialog)
-        assert launching.launched == []
-        await pilot.press("escape")
-        await shows(pilot, "Launch · smoke")
-
-
-async def test_a_plan_that_can_not_be_made_says_why_and_leads_back_to_the_form() -> None:
-    launching, app = room_to_launch()
-    launching.fails = SpecWrong("the matrix has 2000 runs", "at most 1000")
-    async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
-        await pilot.press("ctrl+r")
-        await shows(pilot, "the matrix has 2000 runs. At most 1000")
-        await pilot.press("enter", "escape")
-        await shows(pilot, "Launch · smoke")
-        assert launching.launched == []
-
-
-async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
-    launching, app = room_to_launch()
-    launching.gate.clear()
-    async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
-        await pilot.press("ctrl+r")
-        await shows(pilot, "looked at 0 of 1")
-        await pilot.press("escape")
-        await shows(pilot, "Launch · smoke")
-        launching.gate.set()
-        await pilot.pause()
-        assert isinstance(app.screen, LaunchFormScreen)
-
-
-async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:
-    launching, app = room_to_launch()
-    launching.starting.clear()
-    async with app.run_test(size=SIZE) as pilot:
-        await planned(pilot)
-        await pilot.press("enter")
-        await shows(pilot, "Launch · starting")
-        await pilot.press("escape")
-        await shows(pilot, "no runs yet: press n")
-        launching.starting.set()
-        await shows(pilot, "running")
-        assert [run.state for run in app.room.fleet.runs.values()] == [RunState.RUNNING]
 
 
 async def test_the_spec_is_written_as_a_template_that_the_chooser_offers(tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def _of_task(scene: Scene, storm: _Storm) -> Sign:
         task=task.key,
         model=task.row.model,
         count=task.waits[-1].waiting,
+        covered_by=("outage",),
     )
 
 

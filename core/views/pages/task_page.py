@@ -25,6 +25,7 @@ from core.views.tables.tasks import (
     rate,
     state_word,
 )
+from core.watch.cadence import phase_of
 
 _SEEN_SANDBOXES = frozenset({"docker", "local"})
 """Types of sandboxes that evalroom sees, or that are no more than a folder of the eval."""
@@ -75,6 +76,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
         yield words("process", "parked: it is kept alive after its end; release lets it exit")
     yield fact("progress", (*progress_bar(line), span_of("  "), *_progress_words(line)))
     yield fact("left", left_cell(line))
+    yield from _phase(line)
     yield words("model", row.model)
     yield words("solver", row.solver)
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
@@ -105,6 +107,12 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
     yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))
+
+
+def _phase(line: TaskLine) -> Iterator[Fact]:
+    if line.task.state is TaskState.RUNNING:
+        phase = phase_of(line.task, line.now, focused=False)
+        yield words("phase", phase, "warning" if phase == "trouble" else "plain")
 
 
 def _progress_words(line: TaskLine) -> Cell:

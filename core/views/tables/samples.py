@@ -3,8 +3,7 @@
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
-from core.judge.operation_findings import LONG_COMMAND_S, operation_words
-from core.model.operation import Operation
+from core.model.operation import LONG_COMMAND_S, Operation, operation_words
 from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell

@@ -10,9 +10,9 @@ from core.errors import TargetUnclear
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey
 from core.judge.kinds.stall import Stillness, limits_of, stillnesses
-from core.judge.operation_findings import operation_words
 from core.judge.pace import durations, quantile
 from core.judge.sign import Scene
+from core.model.operation import operation_words
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample, SampleStatus, word_of_status
 from core.model.task import Task

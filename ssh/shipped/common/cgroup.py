@@ -36,16 +36,25 @@ def memory_kills(also=()):
     found = {}
     ours = [folder for _, folder in folders_of("memory")]
     for folder in dict.fromkeys([*ours, *filter(None, also)]):
-        text = text_in(folder, "memory.events") or text_in(folder, "memory.oom_control")
-        kills = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
+        kills = group_kills(folder)
         limits = [number_in(folder, FILES[version][0]) for version in (1, 2)]
         limit = next((n for n in limits if n is not None and n < UNLIMITED_BYTES), None)
-        if kills and (limit is not None or folder in ours[:1] or folder in also):
-            found[folder] = [int(kills.group(1)), limit]
-    kills = re.search(r"^oom_kill (\d+)$", text_in("/proc", "vmstat"), re.MULTILINE)
-    if kills:
-        found[""] = [int(kills.group(1)), None]
+        if kills is not None and (limit is not None or folder in ours[:1] or folder in also):
+            found[folder] = [kills, limit]
+    kills = kills_in(text_in("/proc", "vmstat"))
+    if kills is not None:
+        found[""] = [kills, None]
     return found
+
+
+def group_kills(folder):
+    """Return how many processes of a control group the kernel has killed for lack of memory."""
+    return kills_in(text_in(folder, "memory.events") or text_in(folder, "memory.oom_control"))
+
+
+def kills_in(text):
+    kills = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
+    return int(kills.group(1)) if kills else None
 
 
 def processes_left():
@@ -77,9 +86,14 @@ def usable_cpus():
 
 def folders_of(controller):
     """Return (version, folder) of the control groups that limit this program, innermost first."""
+    return groups_of("self", controller)
+
+
+def groups_of(pid, controller):
+    """Return the same for any process that has our mounts."""
     found = []
     try:
-        groups = read_file("/proc/self/cgroup").decode("utf-8", "replace")
+        groups = read_file("/proc/%s/cgroup" % pid).decode("utf-8", "replace")
         mounts = read_file("/proc/self/mountinfo", 4 * 1024 * 1024).decode("utf-8", "replace")
     except OSError:
         return found

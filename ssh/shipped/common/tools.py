@@ -30,27 +30,28 @@ def tool_variables():
     return env
 
 
+def start_tool(argv, env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE):
+    """Start a program whose output is a pipe, and return it.
+
+    Raises Absent if it does not exist, and Failed if it can't be started.
+    """
+    try:
+        return start_child(
+            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd="/", env=env
+        )
+    except FileNotFoundError:
+        raise Absent("%s was not found" % os.path.basename(argv[0])) from None
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
+
+
 def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
     """Run a program; kill it after `timeout_s` or past `max_bytes` of output. Return its ToolRun.
 
     Raises Absent or Failed if it can't be started. This returns only once the program is dead:
     one that even SIGKILL can't end holds its thread (and only that) for ever.
     """
-    if env is None:
-        env = tool_variables()
-    try:
-        child = start_child(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            env=env,
-        )
-    except FileNotFoundError:
-        raise Absent("%s was not found" % os.path.basename(argv[0])) from None
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
+    child = start_tool(argv, tool_variables() if env is None else env)
     output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = list(output)
     try:

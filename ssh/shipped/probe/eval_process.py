@@ -17,13 +17,14 @@ from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.interpreter import interpreter_of
 from ssh.shipped.probe.liveness import start_time_of
+from ssh.shipped.probe.oom_kills import kills_near
 from ssh.shipped.probe.records import data_root
 from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
 
 SENT_FIELDS = ("pid", "start", "run_id", "started_at", "api_version", "socket_path", "data_dir")
 SENT_FIELDS += ("found", "alive", "channel", "waiting_since", "took", "argv", "run", "variables")
 SENT_FIELDS += ("cwd", "python", "ended_at", "unsignalled", "container")
-SENT_FIELDS += ("is_stopped", "logs", "slow_polls")
+SENT_FIELDS += ("is_stopped", "logs", "slow_polls", "killed")
 RECORD_FIELDS = ("run_id", "started_at", "api_version", "socket_path", "control_dir", "data_dir")
 
 
@@ -51,6 +52,8 @@ class EvalProcess:
         self.variables = []
         self.ended_at = None
         self.ended_mono = None
+        self.kills = None  # kills for lack of memory near it, when it was found
+        self.killed = ""
         self.by_name = False  # its command line says that it is Inspect
         self.opted_out = False
         self.record_gone_at = None
@@ -117,6 +120,7 @@ class EvalProcess:
         if self.place == HERE:
             self.traces = os.path.join(data_root(env), "traces")
             self.log_dir = log_dir_of(argv, self.cwd, env)
+            self.kills = self.kills or kills_near(self.pid)
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 
     def why_unsignalled(self):

@@ -6,12 +6,14 @@ import threading
 import time
 import traceback
 
-from ssh.shipped.common.namespaces import CONTAINED
+from ssh.shipped.common.namespaces import CONTAINED, HERE
+from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.probe.dead_evals import DeadEvals, logs_left
 from ssh.shipped.probe.discovery import Discovery
 from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.frames import compact
 from ssh.shipped.probe.liveness import start_of
+from ssh.shipped.probe.oom_kills import oom_kill_of
 from ssh.shipped.probe.peers import is_held
 
 KEEP_ENDED_S = 60.0
@@ -141,6 +143,8 @@ class ProcessList(threading.Thread):
             process.alive, process.ended_at = False, now
             if process.socket_path is None and process.traces:
                 process.logs = logs_left(process.traces, process.pid)
+            if LINUX and process.place == HERE:
+                process.killed = oom_kill_of(process.pid, process.kills)
             process.ended_mono = time.monotonic()
             process.waiting_since = None
             process.client.stop()

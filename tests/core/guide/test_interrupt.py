@@ -98,6 +98,7 @@ async def test_a_parked_run_resumes_by_the_shown_command_with_nothing_lost_and_n
     assert set(before) <= set(after)
 
 
+@pytest.mark.slow
 async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_itself(
     evals: Evals, tmp_path: Path
 ) -> None:

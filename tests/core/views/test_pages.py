@@ -67,6 +67,7 @@ def test_process_task_and_sample_pages_show_the_known_facts() -> None:
     )
     text = page_text(task_page(fleet, task_key(), NOW))
     assert "error: [0.33] 1" in text
+    assert "phase: spin-up" in text
     assert "log error: no such file" in text
     key = SampleKey(task_key(), 1, 1)
     assert "activity: generating 0:10" in page_text(sample_page(fleet, key, NOW))

@@ -85,6 +85,25 @@ def test_a_new_error_is_trouble_for_about_two_polls() -> None:
     assert phase_of(task, NOW + 66, focused=False) == "steady"
 
 
+def test_a_new_retry_is_trouble_too() -> None:
+    row = task_row(started_at=OLD, http_retries=4)
+    fleet = fleet_after(tasks_seen(row, at=NOW + 60), fleet=with_row(http_retries=3))
+    assert phase_of(fleet.tasks[task_key()], NOW + 61, focused=False) == "trouble"
+    assert phase_of(fleet.tasks[task_key()], NOW + 66, focused=False) == "steady"
+
+
+def test_a_sample_that_is_run_again_is_trouble_too() -> None:
+    fleet = fleet_after(samples_seen(sample(1), at=NOW + 50), fleet=with_row())
+    assert phase_of(fleet.tasks[task_key()], NOW + 51, focused=False) == "steady"
+    again = samples_seen(sample(1, retries=1), at=NOW + 60)
+    fleet = fleet_after(again, fleet=fleet)
+    assert phase_of(fleet.tasks[task_key()], NOW + 61, focused=False) == "trouble"
+    same = samples_seen(sample(1, retries=1), at=NOW + 66)
+    assert phase_of(fleet_after(same, fleet=fleet).tasks[task_key()], NOW + 66, focused=False) == (
+        "steady"
+    )
+
+
 def test_errors_from_before_the_first_poll_are_not_new_trouble() -> None:
     assert phase_of(with_row(errored=7).tasks[task_key()], NOW, focused=False) == "steady"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from core.events import ReadsUnchanged, SamplesSeen, TasksSeen
 from core.watch.host_clock import REMEMBERED, HostClock
-from tests.core.watch.test_observer import ROW, Watched
 from tests.support.fleets import NOW
+from tests.support.observing import ROW, Observed
 
 HOST_AHEAD_S = 5_000.0
 
@@ -71,7 +71,7 @@ def test_a_slow_read_is_not_a_wait() -> None:
 
 
 def test_rows_from_before_a_sleep_are_not_dated_by_their_arrival() -> None:
-    watched = Watched()
+    watched = Observed()
     watched.hello()
     watched.processes({})
     watched.steer()

@@ -1,0 +1,1 @@
+"""Notifications: findings told to people who do not look at the room."""
