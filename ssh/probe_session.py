@@ -28,7 +28,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
-from ssh.read_pace import ReadPace
+from ssh.read_pace import ReadGate, ReadPace
 from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import sent_program
 
@@ -123,8 +123,8 @@ class ProbeSession:
         machine: MachineName,
         link: Link,
         options: ProbeOptions,
-        may_read: asyncio.Event | None = None,
-        may_read_large: asyncio.Event | None = None,
+        may_read: ReadGate | None = None,
+        may_read_large: ReadGate | None = None,
     ) -> None:
         self._may_read = may_read
         self._may_read_large = may_read_large
@@ -280,7 +280,7 @@ class ProbeSession:
         await self._pace.after(size)
         await self._until_set(self._may_read)
 
-    async def _until_set(self, may_read: asyncio.Event | None) -> None:
+    async def _until_set(self, may_read: ReadGate | None) -> None:
         if may_read is not None and not may_read.is_set():
             self.is_held = True
             await may_read.wait()
