@@ -10,6 +10,7 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import percent, plural
 from core.ids import SampleKey
+from core.judge.docker_words import trouble_in
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import key_of, sample_name
 from core.model.finding import Proposal, Severity
@@ -123,6 +124,8 @@ def _of_fleet(scene: Scene) -> Signs:
         if task.logged is None or task.ended_at is None or task.ended_at < oldest:
             continue
         for group in task.logged.errors:
+            if trouble_in(group.cause):
+                continue  # trouble with sandboxes is told with its remedy
             tasks.setdefault(group.cause, []).append((task, group.count))
     shared = {cause: each for cause, each in tasks.items() if len(each) > 1}
     most = sorted(shared, key=lambda cause: -sum(number for _, number in shared[cause]))

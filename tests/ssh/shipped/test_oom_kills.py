@@ -36,10 +36,12 @@ def group() -> Iterator[Path]:
     made.rmdir()
 
 
-def in_group(group: Path, *argv: str) -> "subprocess.Popen[bytes]":
+def in_group(group: Path, *argv: str, data: Path | None = None) -> "subprocess.Popen[bytes]":
     """Start a program in a control group; it waits for a line of input."""
     script = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
-    return subprocess.Popen(["sh", "-c", script, str(group), *argv], stdin=subprocess.PIPE)
+    env = {**os.environ, "XDG_DATA_HOME": str(data)} if data is not None else None
+    argv = ("sh", "-c", script, str(group), *argv)
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, env=env)
 
 
 def is_in(group: Path, pid: int) -> bool:
@@ -107,7 +109,7 @@ def test_the_probe_reports_how_a_process_ended(group: Path, tmp_path: Path) -> N
     runner = tmp_path / "inspect"
     runner.write_text(EATER)
     with (
-        in_group(group, sys.executable, str(runner), "eval", "t.py") as eater,
+        in_group(group, sys.executable, str(runner), "eval", "t.py", data=tmp_path) as eater,
         direct_probe(tmp_path, discover_every=0.2) as probe,
     ):
 
