@@ -31,6 +31,9 @@ class Fleet:
         suspicions: What the judge remembers of signs, by kind, scope and subject, then by key.
         mutes: The mutes of findings, oldest first, bounded; some may be over.
         judged_at: When the fleet was last judged as a whole, Unix seconds at the desk.
+        quiet_until: Until when the judge need not look at a subject whose answers do not change,
+            Unix seconds at the desk.
+        usual_calls: The p95 of the newest finished calls of each model, seconds.
     """
 
     at: float = 0.0
@@ -46,6 +49,8 @@ class Fleet:
     )
     mutes: tuple[Mute, ...] = ()
     judged_at: float = 0.0
+    quiet_until: Mapping[Subject, float] = field(default_factory=lambda: MappingProxyType({}))
+    usual_calls: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def clock_offset(self, machine: MachineName) -> float:
         """Return a host's clock minus the desk's, seconds; 0 while it is not known."""

@@ -7,6 +7,9 @@ from core.model.sample import Activity, Sample, SampleId
 MAX_CALLS = 200
 """Newest durations that are kept of each type of call."""
 
+MAX_GAP_S = 60.0
+"""A call that ended in a longer time without a reading has an unknown duration."""
+
 _TYPES = frozenset({"model", "tool"})
 
 
@@ -14,17 +17,19 @@ def with_finished_calls(
     calls: Mapping[str, tuple[float, ...]],
     before: Mapping[SampleId, Sample],
     rows: Iterable[Sample],
+    read_at: float | None,
 ) -> Mapping[str, tuple[float, ...]]:
     """Return the durations with those of the calls that have ended since `before`, seconds.
 
-    A call that began and ended between two readings is not known.
+    A call that began and ended between two readings is not known. `read_at` is when `before` was
+    read, Unix seconds on the eval's clock; None: unknown.
     """
     new: dict[str, list[float]] = {}
     for row in rows:
         known = before.get((row.sample_id, row.epoch))
         if known is None or known is row or known.activity is None:
             continue
-        ended = _ended(known.activity, row)
+        ended = _ended(known.activity, row, read_at)
         if ended is not None:
             new.setdefault(known.activity.type, []).append(ended)
     if not new:
@@ -35,7 +40,7 @@ def with_finished_calls(
     }
 
 
-def _ended(call: Activity, row: Sample) -> float | None:
+def _ended(call: Activity, row: Sample, read_at: float | None) -> float | None:
     """Return how long a call took that the new row no longer shows, seconds; None: unknown."""
     if call.type not in _TYPES or call.started_at is None:
         return None
@@ -44,4 +49,8 @@ def _ended(call: Activity, row: Sample) -> float | None:
         return None
     began = now.started_at if now is not None else None
     ended = began or row.completed_at or row.last_activity_at
-    return ended - call.started_at if ended is not None and ended > call.started_at else None
+    if ended is None or ended <= call.started_at:
+        return None
+    if read_at is not None and ended - read_at > max(MAX_GAP_S, (ended - call.started_at) / 2):
+        return None  # a link was down, or the desk slept: it may have ended long before
+    return ended - call.started_at

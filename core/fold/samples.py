@@ -62,7 +62,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         samples_heard_at=event.at,
         samples_cut=max(0, event.counts.total - len(merged)),
         sample_units=size,
-        calls=with_finished_calls(task.calls, known, event.rows),
+        calls=with_finished_calls(task.calls, known, event.rows, task.samples_as_of),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
         run_again=run_again,
         run_again_at=task.run_again_at if run_again is task.run_again else event.at,

@@ -25,6 +25,7 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ),
     ProcessState.STARVED: ("suspect", "does not answer: its event loop is blocked"),
 }
+_ENDING = "has finished all its tasks and closed its control server: it ends now"
 _INTERRUPT = (Proposal(action="interrupt", scope="process"),)
 _STOPPED = "does not answer: a signal stopped it"
 _CUT_OFF = (
@@ -136,6 +137,12 @@ def _place(process: Process) -> str:
     return f": it ran in {shown(process.cwd, _MAX_FOLDER_CHARACTERS)}" if process.cwd else ""
 
 
+def _is_ending(after: Fleet, process: Process) -> bool:
+    """Whether the last poll showed all its tasks completed: its control server ends first."""
+    tasks = [after.tasks[key] for key in process.tasks if key in after.tasks]
+    return bool(tasks) and all(task.row.is_completed for task in tasks)
+
+
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     prefix = f"answer:{_identity(process.key)}:"
     last = open_finding(after, prefix)
@@ -152,6 +159,8 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         return
     severity, words = trouble
     advice = ""
+    if process.state is ProcessState.HEADLESS and _is_ending(after, process):
+        severity, words = "notice", _ENDING
     if process.is_stopped:
         words, advice = _STOPPED, f". To continue it, run: kill -CONT {process.key.pid}"
     if process.is_cut_off:

@@ -13,6 +13,9 @@ from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
 
+QUIET_S = 5.0
+"""A subject whose answers do not change is judged this often, unless a kind says otherwise."""
+
 MAX_SIGNS = 100
 """Signs of one kind at one subject, such as the samples of a task."""
 
@@ -83,11 +86,14 @@ class Signs:
             are not among `found` count as missed only in a reading later than their last.
         found: The signs that it shows.
         is_final: Whether its subject has ended: what is not found is over at once.
+        quiet_for: Seconds for which the subject shows nothing else, as long as its answers do not
+            change; it is not judged meanwhile.
     """
 
     reading: float
     found: tuple[Sign, ...] = ()
     is_final: bool = False
+    quiet_for: float = QUIET_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +128,6 @@ OVER = Signs(reading=0.0, is_final=True)
 """What is seen of a subject that has ended: nothing, for certain."""
 
 
-def signs(reading: float, found: Iterable[Sign] = ()) -> Signs:
+def signs(reading: float, found: Iterable[Sign] = (), quiet_for: float = QUIET_S) -> Signs:
     """Return the signs of a reading, `MAX_SIGNS` of them at most."""
-    return Signs(reading=reading, found=tuple(islice(found, MAX_SIGNS)))
+    return Signs(reading=reading, found=tuple(islice(found, MAX_SIGNS)), quiet_for=quiet_for)

@@ -31,8 +31,9 @@ from core.fold.immutable import thawed, with_fields, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, with_findings, with_id
 from core.judge.kinds import all_kinds
-from core.judge.sign import Kind, Scene, Sign, Signs
+from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
+from core.judge.usual_calls import usual_calls
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
 
@@ -54,17 +55,20 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     memo: dict[object, Any] = {}
     work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
+    quiet: dict[Subject, float] = {}
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
             break  # the others are judged when they are read again
         if isinstance(subject, TaskKey) and subject in fleet.tasks:
             work += len(fleet.tasks[subject].samples)
+        quiet_for = QUIET_S
         for kind in _kinds_on(scope):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
             now = judged.look(known, subject, rules, memo)
             work += SIGN_WORK * judged.signs
+            quiet_for = min(quiet_for, judged.quiet_for)
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
@@ -72,12 +76,13 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
-    if suspicions:
-        fleet = _with_suspicions(fleet, suspicions)
+        if scope in {"task", "process"}:
+            quiet[subject] = event.at + quiet_for
+    fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
     if _is_fleet_due(fleet, event):
-        fleet = with_fields(fleet, judged_at=event.at)
+        fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
     return with_findings(fleet, changed.values())
 
 
@@ -94,10 +99,11 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
                 suspicions.setdefault(place, {})[key] = Suspicion(
                     last_reading=0.0, finding=finding.id
                 )
-    return _with_suspicions(fleet, suspicions) if suspicions else fleet
+    return _with_suspicions(fleet, suspicions)
 
 
 _NOTHING: Mapping[str, Suspicion] = {}
+_NONE = frozenset[str]()
 
 
 class _Judged:
@@ -106,6 +112,7 @@ class _Judged:
     Attributes:
         findings: Those that opened, changed or closed.
         signs: How many signs were seen.
+        quiet_for: Seconds for which nothing else can be found, as long as nothing changes.
     """
 
     def __init__(self, fleet: Fleet, kind: Kind, scope: Scope, at: float) -> None:
@@ -114,6 +121,7 @@ class _Judged:
         self._scope: Scope = scope
         self._at = at
         self.findings: list[Finding] = []
+        self.quiet_for = QUIET_S
         self.signs = 0
 
     def look(
@@ -123,14 +131,15 @@ class _Judged:
         rules: JudgeConfig,
         memo: dict[object, Any],
     ) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a look at a subject; `known` if nothing can be told."""
-        is_open = frozenset(key for key, each in known.items() if each.finding)
+        """Return the suspicions after a look at a subject."""
+        is_open = frozenset(key for key, each in known.items() if each.finding) if known else _NONE
         scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
         seen = _seen(self._kind, scene, self._scope, subject)
-        if seen is None or not (seen.found or known):
+        if seen is None:
             return known
+        self.quiet_for = seen.quiet_for
         self.signs = len(seen.found)
-        return self.take(known, seen)
+        return self.take(known, seen) if seen.found or known else known
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
         """Return the suspicions after a reading."""
@@ -156,6 +165,8 @@ class _Judged:
                 self.findings.append(closed(finding, self._at))
             return replace(now, finding="")
         if finding is None and (sign.severity is None or now.readings < self._kind.readings):
+            if sign.severity is not None:
+                self.quiet_for = 0.0  # the next reading may open it
             return replace(now, finding="") if now.finding else now
         changed = self._opened(sign) if finding is None else self._renewed(finding, sign)
         if changed is not finding:
@@ -280,12 +291,16 @@ def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
 
 
 def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
+    """Yield what may show other signs because time went by."""
+    due = fleet.quiet_until
     tasks = dict.fromkeys(key for key, _ in event.samples)
     for process, _ in event.tasks:
-        yield "process", process
+        if event.at >= due.get(process, 0.0):
+            yield "process", process
         tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
     for task in tasks:
-        yield "task", task
+        if event.at >= due.get(task, 0.0):
+            yield "task", task
 
 
 def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
@@ -305,7 +320,15 @@ def _subject_of(finding: Finding, scope: Scope) -> Subject:
             return None
 
 
+def _with_quiet(fleet: Fleet, quiet: Mapping[Subject, float]) -> Fleet:
+    if not quiet:
+        return fleet
+    return with_fields(fleet, quiet_until=with_items(fleet.quiet_until, quiet))
+
+
 def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspicion]]) -> Fleet:
+    if not changed:
+        return fleet
     kept = {place: each for place, each in changed.items() if each}
     suspicions = with_items(fleet.suspicions, kept)
     empty = [place for place in changed if place not in kept and place in suspicions]
@@ -315,9 +338,14 @@ def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspici
 def _pruned(fleet: Fleet) -> Fleet:
     """Return the fleet without the suspicions of tasks and processes that left it."""
     lost = [place for place in thawed(fleet.suspicions) if not _is_known(fleet, place[2])]
-    if not lost:
+    over = [subject for subject in thawed(fleet.quiet_until) if not _is_known(fleet, subject)]
+    if not (lost or over):
         return fleet
-    return with_fields(fleet, suspicions=without(fleet.suspicions, lost))
+    return with_fields(
+        fleet,
+        suspicions=without(fleet.suspicions, lost),
+        quiet_until=without(fleet.quiet_until, over),
+    )
 
 
 def _is_known(fleet: Fleet, subject: Subject) -> bool:

@@ -47,7 +47,7 @@ def read_facts(body: bytes) -> MachineFacts:
 
 
 def _bounded(facts: MachineFacts) -> MachineFacts:
-    """Return the facts with lists that no honest host exceeds, and the number of what was cut."""
+    """Return the facts with lists that no honest host exceeds, and the number of items cut."""
     gpus, containers = facts.gpus[:MAX_GPUS], facts.docker.containers[:MAX_CONTAINERS]
     disks = facts.disks[:MAX_DISKS]
     if facts.model_servers is not None and len(facts.model_servers) > MAX_SERVERS:
@@ -82,7 +82,6 @@ def read_hello(head: JsonObject, at: float) -> ProbeFound:
         platform=text(head, "platform") or "",
         user=text(head, "user") or "",
         pid=count(head, "pid") or 0,
-        read_only=head.get("read_only") is not False,
         clock_offset=0.0 if clock is None else clock - at,
         boot_id=text(head, "boot_id") or "",
         namespace=text(head, "namespace") or "",

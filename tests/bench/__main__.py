@@ -16,7 +16,7 @@ Measure = Callable[[Path, bool], list[Result]]
 
 
 def _measures() -> dict[str, Measure]:
-    from tests.bench import full_load, idle, machine_poll, probe_cost, start, week
+    from tests.bench import full_load, idle, judging, machine_poll, probe_cost, start, week
 
     return {
         "poll": machine_poll.measure,
@@ -24,6 +24,7 @@ def _measures() -> dict[str, Measure]:
         "start": start.measure,
         "idle": idle.measure,
         "full": full_load.measure,
+        "judging": judging.measure,
         "week": week.measure,
     }
 

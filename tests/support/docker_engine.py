@@ -128,6 +128,13 @@ def docker_engine() -> Iterator[DockerEngine]:
     """An engine that lives as long as the tests."""
     if os.getuid() != 0:
         pytest.skip("a Docker engine needs root")
+    with running_engine() as engine:
+        yield engine
+
+
+@contextmanager
+def running_engine() -> Generator[DockerEngine, None, None]:
+    """Yield an engine with its image; it is stopped afterwards."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     daemon, client = shutil.which("dockerd", path=path), shutil.which("docker", path=path)
     assert daemon, "scripts/system-packages names what the tests need: dockerd"

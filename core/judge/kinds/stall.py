@@ -14,12 +14,13 @@ from core.errors import sentences
 from core.fleet import Fleet
 from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
-from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
+from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.judge.usual_calls import p95
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
-from core.model.sample import Sample, SampleId, SampleStatus
+from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskState
 from core.text import shown
 
@@ -47,12 +48,20 @@ _RULES: Mapping[Doing, tuple[JudgeRule, JudgeRule]] = {
     "sandbox": _rules("sandbox", 300, 1_200, "A command in a sandbox"),
 }
 
-ENOUGH_CALLS = 10
-"""Finished calls that tell how long such calls usually take."""
 SCALE = 1.5
 """A call is suspect when it lasts longer than the p95 of such calls by this factor."""
 NOTED_FROM = 0.5
 """Part of the time to suspect from which a reading counts as one of those that must agree."""
+NOTED_UNTIL = 0.75
+"""Part of the time to suspect until which a first reading is wanted, though nothing changes."""
+LONGEST_QUIET_S = 60.0
+"""What does not change is looked at this often at least."""
+TRACED_AFTER_S = 8.0
+"""The trace shows what has lasted for so long."""
+READ_IN_FULL_S = 180.0
+"""All rows of a task have been read again within this time (`core.watch.polls`)."""
+MAX_TRACED = 1_000
+"""A trace shows so many operations of a process at most."""
 
 _THINKS = re.compile(r"(^|[/:-])(o[134]|gpt-5|deepseek-r1|qwq)([.-]|$)|think|reason", re.IGNORECASE)
 """Names of models that think before they answer, without being told to."""
@@ -100,12 +109,28 @@ def stillnesses(
         return
     if operations is None:
         operations = operations_of(fleet, task)
-    clock = task.as_of
-    for key, sample in task.samples.items():
-        if sample.status == SampleStatus.RUNNING and sample.interrupt is None:
-            still = _stillness(task, process, sample, operations.get(key), (as_of, clock))
-            if still is not None:
-                yield key, still
+    for sample in _running(task, operations):
+        key = (sample.sample_id, sample.epoch)
+        still = _stillness(task, process, sample, operations.get(key), (as_of, task.as_of))
+        if still is not None:
+            yield key, still
+
+
+def _running(task: Task, operations: Mapping[SampleId, Operation]) -> list[Sample]:
+    """Return the running samples that may stall.
+
+    A sample that errored and waits for its next try has no row, so that its last one stays. If
+    more rows run than the eval counts, the trace alone tells which of them do.
+    """
+    # Called for each changed answer: a sample's status is compared as a string.
+    running = [
+        each
+        for each in task.samples.values()
+        if each.status == "running" and each.interrupt is None
+    ]
+    if task.counts is None or len(running) <= task.counts.running:
+        return running
+    return [each for each in running if (each.sample_id, each.epoch) in operations]
 
 
 def limits_of(scene: Scene, task: Task, still: Stillness) -> tuple[float, float]:
@@ -146,20 +171,61 @@ def _stillness(
         is_call = activity is not None
         return Stillness(doing="sandbox", name=name, lasted=lasted, is_call=is_call)
     if activity is None:
-        if sample.last_activity_at is None:
-            return None
-        doing: Doing = "sandbox" if task.has_sandboxes else "thinking"
-        lasted = max(0.0, as_of - sample.last_activity_at)
-        return Stillness(doing=doing, name="its last event", lasted=lasted)
+        if operation is not None:
+            return _by_trace(task, process, sample, operation)
+        return _since_its_last_event(task, sample, as_of)
     began = activity.started_at
     if activity.type not in {"model", "tool"} or began is None:
         return None
     lasted = max(0.0, as_of - began)
     if activity.type == "model":
-        doing = "thinking" if _thinks(process, task) else "generate"
-        return Stillness(doing=doing, name="generating", lasted=lasted)
-    doing = "sandbox" if (sample.sample_id, sample.epoch) in task.sandboxed else "tool"
+        is_over = operation is None and _is_over_by_trace(process, sample, lasted)
+        return None if is_over else _generation(process, task, lasted)
+    doing = _tool(task, sample)
     return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted, is_call=True)
+
+
+def _is_over_by_trace(process: Process, sample: Sample, lasted: float) -> bool:
+    """Whether the trace lacks a generation that it would have: it waits for a retry.
+
+    A delta leaves a row out whose only change is that such a wait began. The next full read has
+    it, so that an old generation is believed although the trace may have been cut.
+    """
+    operations = process.operations
+    if operations is None or len(operations) >= MAX_TRACED:
+        return False
+    key = (sample.sample_id, sample.epoch)
+    is_known = TRACED_AFTER_S <= lasted < READ_IN_FULL_S
+    return is_known and all(each.sample != key for each in operations)
+
+
+def _since_its_last_event(task: Task, sample: Sample, as_of: float) -> Stillness | None:
+    if sample.last_activity_at is None:
+        return None
+    doing: Doing = "sandbox" if task.has_sandboxes else "thinking"
+    lasted = max(0.0, as_of - sample.last_activity_at)
+    return Stillness(doing=doing, name="its last event", lasted=lasted)
+
+
+def _by_trace(task: Task, process: Process, sample: Sample, operation: Operation) -> Stillness:
+    """Return what a sample does by its trace alone.
+
+    A delta leaves a row out whose only change is that a call began.
+    """
+    lasted = max(0.0, task.as_of - operation.since)
+    if operation.action == "Model":
+        return _generation(process, task, lasted)
+    name = operation.words or "tool"
+    return Stillness(doing=_tool(task, sample), name=name, lasted=lasted, is_call=True)
+
+
+def _generation(process: Process, task: Task, lasted: float) -> Stillness:
+    doing: Doing = "thinking" if _thinks(process, task) else "generate"
+    return Stillness(doing=doing, name="generating", lasted=lasted)
+
+
+def _tool(task: Task, sample: Sample) -> Doing:
+    return "sandbox" if (sample.sample_id, sample.epoch) in task.sandboxed else "tool"
 
 
 def _thinks(process: Process, task: Task) -> bool:
@@ -182,29 +248,9 @@ def _operations(
 
 def _usual(scene: Scene, task: Task, still: Stillness) -> float:
     """Return the p95 of finished calls like this one, seconds; 0: too few are known."""
-    if still.doing in {"generate", "thinking"}:
-        return _usual_of_models(scene).get(task.row.model, 0.0)
-    return _p95(list(task.calls.get(call_key(still), ())))
-
-
-def _usual_of_models(scene: Scene) -> Mapping[str, float]:
-    """Return the p95 of each model's finished calls, found once for all tasks."""
-    memo = "stall: calls of models"
-    if memo not in scene.memo:
-        took: dict[str, list[float]] = {}
-        for each in scene.fleet.tasks.values():
-            if calls := each.calls.get("model"):
-                took.setdefault(each.row.model, []).extend(calls)
-        scene.memo[memo] = {model: _p95(calls) for model, calls in took.items()}
-    found: Mapping[str, float] = scene.memo[memo]
-    return found
-
-
-def _p95(took: list[float]) -> float:
-    if len(took) < ENOUGH_CALLS:
-        return 0.0
-    took.sort()
-    return took[min(len(took) - 1, int(0.95 * len(took)))]
+    key = call_key(still)
+    own = p95(task.calls.get(key, ()))
+    return max(own, scene.fleet.usual_calls.get(task.row.model, 0.0)) if key == "model" else own
 
 
 def call_key(still: Stillness) -> str:
@@ -220,29 +266,68 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
     process = scene.fleet.processes.get(task.key.process)
     if process is not None and process.state in {ProcessState.STARVED, ProcessState.BUSY}:
         return None
+    as_of, quiet_for = task.samples_as_of, LONGEST_QUIET_S
+    if process is None or not _may_stall(process, task):
+        return signs(as_of)
+    suspects = _suspects(scene, process, task)
     operations = _operations(scene, process).get(task.key, {})
-    found = (
-        sign
-        for key, still in stillnesses(scene.fleet, task, operations)
-        if (sign := _sign(scene, task, key, still)) is not None
-    )
-    return signs(task.samples_as_of, found)
+    found: list[Sign] = []
+    for sample in _running(task, operations):
+        operation = operations.get((sample.sample_id, sample.epoch)) if operations else None
+        activity = sample.activity
+        began = sample.last_activity_at if activity is None else activity.started_at
+        soon = suspects.get("" if activity is None else activity.type, 0.0)
+        age = 0.0 if began is None else as_of - began
+        if operation is None and age < soon * NOTED_FROM:
+            quiet_for = min(quiet_for, soon * NOTED_UNTIL - age)
+            continue
+        still = _stillness(task, process, sample, operation, (as_of, task.as_of))
+        if still is None:
+            quiet_for = min(quiet_for, QUIET_S)
+            continue
+        suspect, alarm = limits_of(scene, task, still)
+        quiet_for = min(quiet_for, _until_next(still.lasted, suspect, alarm))
+        if still.lasted >= suspect * NOTED_FROM and len(found) < MAX_SIGNS:
+            found.append(_sign(scene, task, sample, still, (suspect, alarm)))
+    return signs(as_of, found, quiet_for)
 
 
-def _sign(scene: Scene, task: Task, key: SampleId, still: Stillness) -> Sign | None:
-    suspect, alarm = limits_of(scene, task, still)
-    if still.lasted < suspect * NOTED_FROM:
-        return None
+def _suspects(scene: Scene, process: Process, task: Task) -> Mapping[str, float]:
+    """Return the least time to suspect, seconds, by the type of an activity."""
+    number = scene.rules.number
+    generate, thinking = number(_RULES["generate"][0]), number(_RULES["thinking"][0])
+    tool, sandbox = number(_RULES["tool"][0]), number(_RULES["sandbox"][0])
+    return {
+        "model": thinking if _thinks(process, task) else generate,
+        "tool": min(tool, sandbox),
+        "": min(thinking, sandbox),
+    }
+
+
+def _until_next(lasted: float, suspect: float, alarm: float) -> float:
+    """Return the seconds until a stillness shows something else."""
+    if lasted < suspect * NOTED_FROM:
+        return suspect * NOTED_UNTIL - lasted
+    bound = suspect if lasted < suspect else alarm
+    return bound - lasted if lasted < bound else LONGEST_QUIET_S
+
+
+def _sign(
+    scene: Scene, task: Task, row: Sample, still: Stillness, bounds: tuple[float, float]
+) -> Sign:
+    suspect, alarm = bounds
     severity: Severity | None = "suspect" if still.lasted >= suspect else None
     if still.lasted >= alarm:
         severity = "alarm"
-    sample = SampleKey(task.key, *key)
+    sample = SampleKey(task.key, row.sample_id, row.epoch)
     began = round(scene.at - still.lasted)
+    key = f"{sample.sample_id}/{sample.epoch}:{call_key(still)}"
+    says_something = severity is not None or key in scene.open
     return Sign(
-        key=f"{sample.sample_id}/{sample.epoch}:{call_key(still)}",
+        key=key,
         severity=severity,
         reading=task.samples_as_of or 0.0,
-        text=_text(still, suspect, alarm),
+        text=_text(still, suspect, alarm) if says_something else "",
         since=began,
         proposals=proposals_for(still),
         closes_when="it does something else, or ends",

@@ -149,6 +149,17 @@ def test_a_headless_process_is_open_until_it_answers() -> None:
     assert "live again; it was headless for 1m 00s" in fleet.findings[0].text
 
 
+def test_a_process_that_ends_after_its_tasks_is_no_alarm() -> None:
+    """Its control server ends some seconds before it does."""
+    over = tasks_seen(task_row(status="completed", completed_at=NOW + 4), at=NOW + 4)
+    fleet = judged(over, process_seen(state=ProcessState.HEADLESS, at=NOW + 5), fleet=RUNNING)
+    [headless] = [each for each in fleet.findings if each.kind == "headless"]
+    assert headless.severity == "notice"
+    fleet = judged(process_gone(at=NOW + 9), fleet=fleet)
+    [headless] = [each for each in fleet.findings if each.kind == "headless"]
+    assert headless.closed_at == NOW + 9
+
+
 def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     fleet = judged(
         process_seen(state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20),

@@ -7,7 +7,7 @@ import pytest
 from core.config.judge import JudgeConfig
 from core.desk.past import Past, with_past
 from core.desk.step import advance
-from core.events import Event, TimePassed
+from core.events import Event, ReadsUnchanged, TimePassed
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge import suspicions
@@ -19,6 +19,7 @@ from core.model.finding import Finding
 from core.model.sample import Activity, SampleId
 from core.model.task import Task
 from tests.support.fleets import (
+    H1,
     NOW,
     judged_after,
     link,
@@ -106,6 +107,21 @@ def test_judging_never_changes_what_is_known() -> None:
     assert (judged.machines, judged.processes, judged.tasks) == (
         folded.machines, folded.processes, folded.tasks,
     )  # fmt: skip
+
+
+def test_what_does_not_change_is_judged_when_it_may_show_something_else() -> None:
+    fleet = judged_after(*BEGIN, samples_seen(HANGS, at=NOW + 1))
+    opened: list[float] = []
+    for seconds in range(2, 700):
+        at = NOW + seconds
+        fleet = advance(fleet, ReadsUnchanged(at=at, machine=H1, samples=((task_key(), at),)))
+        found = [each for each in fleet.findings if each.kind == "stall"]
+        if found and found[0].severity == ("suspect", "alarm")[len(opened) == 1]:
+            opened.append(seconds)
+        if len(opened) == 2:
+            break
+    assert opened == [120, 600]
+    assert fleet.quiet_until[task_key()] > NOW + 600
 
 
 def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(

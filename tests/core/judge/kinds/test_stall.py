@@ -143,7 +143,8 @@ def test_what_usually_takes_long_is_not_a_stall() -> None:
     fleet = judged_after(*BEGIN)
     for turn in range(12):
         row = doing(replace(TOOL, started_at=NOW + 600 * turn))
-        fleet = advance(fleet, samples_seen(row, at=NOW + 600 * turn + 1))
+        for seconds in (1, 590):
+            fleet = advance(fleet, samples_seen(row, at=NOW + 600 * turn + seconds))
     last = NOW + 600 * 11
     closed = [each for each in fleet.findings if each.kind == "stall"]
     for seconds in (100, 300, 800):
@@ -212,4 +213,67 @@ def test_bounds_of_zero_are_bounds() -> None:
     fleet = judged_after(*BEGIN)
     for seconds in (1, 1_000_000):
         fleet = advance(fleet, samples_seen(doing(TOOL), at=NOW + seconds), rules)
+    assert [each.severity for each in stalls(fleet)] == ["alarm"]
+
+
+def test_hours_without_a_reading_do_not_move_the_bounds() -> None:
+    """Calls that ended while the desk slept took some minutes, not hours."""
+    fleet = judged_after(*BEGIN)
+    first = [doing(TOOL, number) for number in range(20)]
+    fleet = advance(fleet, samples_seen(*first, at=NOW + 1))
+    later = NOW + 8 * 3600
+    second = [doing(replace(TOOL, started_at=later), number) for number in range(20)]
+    for seconds in (1, 70, 130):
+        fleet = advance(fleet, samples_seen(*second, at=later + seconds))
+    assert len(stalls(fleet)) == 20
+
+
+def test_a_sample_that_waits_for_its_next_try_does_not_stall() -> None:
+    """It has no row meanwhile, so that its last one stays: the counts tell."""
+    tells = samples_seen(doing(TOOL, 1), doing(TOOL, 2), at=NOW + 1)
+    fleet = judged_after(*BEGIN, tells)
+    for seconds in (70, 130, 140):
+        delta = samples_seen(
+            at=NOW + seconds, whole=False, counts=replace(tells.counts, running=1, pending=1)
+        )
+        fleet = advance(fleet, delta)
+    assert stalls(fleet) == []
+    call = Operation(
+        action="Tool Call", what="Tool Call", words="bash", since=NOW,
+        task="gdm_intercode_ctf", sample=(2, 1),
+    )  # fmt: skip
+    fleet = advance(fleet, OperationsSeen(at=NOW, process=process_key(), operations=(call,)))
+    for seconds in (150, 151):
+        fleet = advance(
+            fleet,
+            ReadsUnchanged(at=NOW + seconds, machine=H1, samples=((task_key(), NOW + seconds),)),
+        )
+    assert [each.sample and each.sample.sample_id for each in stalls(fleet)] == [2]
+
+
+def test_the_trace_tells_of_a_call_whose_begin_no_answer_shows() -> None:
+    call = Operation(
+        action="Tool Call", what="Tool Call", words="bash", since=NOW,
+        task="gdm_intercode_ctf", sample=(1, 1),
+    )  # fmt: skip
+    still = doing(None)
+    fleet = judged_after(*BEGIN, samples_seen(still))
+    fleet = advance(fleet, OperationsSeen(at=NOW, process=process_key(), operations=(call,)))
+    for seconds in (70, 119, 125):
+        fleet = advance(fleet, tasks_seen(task_row(model="acme/m"), at=NOW + seconds))
+        fleet = advance(fleet, samples_seen(still, at=NOW + seconds))
+    [found] = stalls(fleet)
+    assert found.text.startswith("bash has run for over 2m")
+    assert found.proposals[0].action == "cancel-call"
+
+
+def test_a_retry_wait_that_no_answer_shows_is_not_a_generation() -> None:
+    """The trace lacks the generation; only a full read, which comes each two minutes, is sure."""
+    fleet = judged_after(*BEGIN, samples_seen(doing(MODEL), at=NOW + 1))
+    fleet = advance(fleet, OperationsSeen(at=NOW + 5, process=process_key(), operations=()))
+    for seconds in (20, 40, 60, 130):
+        fleet = advance(fleet, samples_seen(doing(MODEL), at=NOW + seconds))
+    assert stalls(fleet) == []
+    for seconds in (181, 182):
+        fleet = advance(fleet, samples_seen(doing(MODEL), at=NOW + seconds))
     assert [each.severity for each in stalls(fleet)] == ["alarm"]

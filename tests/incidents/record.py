@@ -1,0 +1,270 @@
+"""Makes the recording of an incident again: real Inspect, watched by the real room, no screen.
+
+    python -m tests.incidents.record NAME ...
+
+It reads NAME.toml, starts its evals, does its acts, trims what was recorded, and writes
+NAME.jsonl.gz and the `moments` of NAME.toml. README.md says what the keys mean.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from tests.incidents.model_server import ModelServer
+from tests.incidents.stretched import Stretched
+from tests.incidents.trimmed import trimmed
+from tests.support.commands import Home
+from tests.support.docker_engine import running_engine
+from tests.support.evals import Eval, Evals, running_evals
+from tests.support.incidents import FOLDER
+from tests.support.waiting import wait_until
+
+CADENCES = ("spin-up", "ramping", "steady", "near-the-end", "trouble", "focused")
+
+
+class Stage:
+    """What one recording is made with: the home of the room, its evals, its link, its server."""
+
+    def __init__(self, told: Mapping[str, Any], evals: Evals, more: Mapping[str, str]) -> None:
+        self.told = told
+        self.folder = evals.folder
+        self.evals = evals
+        self.more = dict(more)
+        self.started: dict[str, Eval] = {}
+        self.marks: list[tuple[str, float]] = []
+        self.home = Home(self.folder / "home")
+        self.recording = self.folder / "recording"
+        self.server = ModelServer()
+
+    def run(self) -> None:
+        """Start the evals and the room, do the acts, and end when the time is over."""
+        self.home.folder.mkdir()
+        self.home.configure(self._config())
+        room = self.home.start("--record", str(self.recording), "watch", "--json")
+        printed = threading.Thread(target=room.communicate, daemon=True)
+        printed.start()
+        try:
+            wait_until(self._has_begun, "the room records", 60)
+            self._start_evals()
+            began = time.time()
+            acts: list[dict[str, Any]] = self.told.get("acts", [])
+            end: dict[str, Any] = {"at": self.told["seconds"], "do": "look"}
+            for act in (*acts, end):
+                time.sleep(max(0.0, began + act["at"] - time.time()))
+                self.marks.append((act["do"], time.time()))
+                self._do(act, room.pid)
+            room.send_signal(signal.SIGINT)
+            printed.join(60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(room.pid, signal.SIGKILL)
+            self.server.close()
+
+    def moments(self) -> dict[str, float]:
+        """Return when each act was done and each step began, Unix seconds."""
+        found: dict[str, float] = {}
+        for name, at in self.marks:
+            found.setdefault(name, at)
+        for eval_name in self.started:
+            marks = self.folder / f"{eval_name or 'eval'}.json.marks"
+            lines = marks.read_text().splitlines() if marks.exists() else []
+            for line in lines:
+                mark = json.loads(line)
+                found.setdefault(f"{eval_name} {mark['mark']}".strip(), mark["at"])
+        return found
+
+    def words(self) -> dict[str, str]:
+        """Return what must not stand in the recording, with what stands there instead."""
+        return {
+            str(self.folder): "/home/op/evals",
+            sys.executable: "/usr/bin/python3",
+            str(Path(sys.executable).parents[1]): "/opt/venv",
+            os.uname().nodename: "gpu-host",
+        }
+
+    def _steps_of(self, one: Eval) -> bool:
+        assert one.popen.poll() is None or one.done(), one.output()[-2000:]
+        name = next(name for name, each in self.started.items() if each is one)
+        return (self.folder / f"{name or 'eval'}.json.marks").exists()
+
+    def _has_begun(self) -> bool:
+        return self.recording.exists() and self.recording.stat().st_size > 0
+
+    def _machines(self) -> list[str]:
+        return list(dict.fromkeys(each.get("machine", "gpu-1") for each in self._evals()))
+
+    def _evals(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.told.get("evals", [])
+        return found
+
+    def _config(self) -> str:
+        link = self.folder / "link.sh"
+        link.write_text(_LINK)
+        machines = [
+            {
+                "name": name,
+                "link": "command",
+                "python": sys.executable,
+                "data_dir": str(self._data_dir(name)),
+                "command": ["/bin/sh", str(link), str(self.folder)],
+            }
+            for name in self._machines()
+        ]
+        cadence = {"tasks": 0.5, "samples": 1.0}
+        watch = {"facts_every": 2.0, "discover_every": 0.5, **self.told.get("watch", {})}
+        watch.setdefault("cadences", dict.fromkeys(CADENCES, cadence))
+        return tomli_w.dumps({"machines": machines, "watch": watch})
+
+    def _data_dir(self, machine: str) -> Path:
+        folder = self.folder / f"d-{machine}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _start_evals(self) -> None:
+        served = {"MODEL_SERVER": self.server.url}
+        for each in self._evals():
+            name = each.get("name", "")
+            script = self.folder / f"{name or 'eval'}.json"
+            script.write_text(json.dumps(each))
+            one = self.evals.start(
+                "scripted",
+                args={"script": script, "kind": each.get("sandbox", "")},
+                options=each.get("options", ()),
+                keep=each.get("keep", False),
+                eval_set=each.get("eval_set", False),
+                data_dir=self._data_dir(each.get("machine", "gpu-1")),
+                env={**self.more, **served} if each.get("served") else self.more,
+            )
+            self.started[name] = one
+        for one in self.started.values():
+            wait_until(partial(self._steps_of, one), "its first step", 120)
+
+    def _do(self, act: Mapping[str, Any], room: int) -> None:
+        one = self.started.get(act.get("eval", "")) or next(iter(self.started.values()))
+        match act["do"]:
+            case "pause":
+                one.pause(hard=act.get("hard", False))
+            case "resume":
+                one.resume()
+            case "kill":
+                one.kill()
+            case "stop":
+                os.kill(one.pid, signal.SIGSTOP)
+            case "cut" | "asleep":
+                if act["do"] == "asleep":
+                    os.killpg(room, signal.SIGSTOP)
+                self._cut()
+            case "mend" | "awake":
+                (self.folder / "cut").unlink()
+                if act["do"] == "awake":
+                    os.killpg(room, signal.SIGCONT)
+            case "serve":
+                self.server.status = act["status"]
+            case other:  # a named moment, such as one at which the recording is stretched
+                assert other == "look", other
+
+    def _cut(self) -> None:
+        (self.folder / "cut").touch()
+        for pid in (self.folder / "link.pids").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+_LINK = """\
+test -e "$1/cut" && { echo "no route to host" >&2; exit 255; }
+echo $$ >>"$1/link.pids"
+exec /bin/sh
+"""
+"""The command of a link: it fails while the file `cut` is there."""
+
+
+@contextmanager
+def _variables(told: Mapping[str, Any], folder: Path) -> Generator[Mapping[str, str]]:
+    if not told.get("docker"):
+        yield {}
+        return
+    with running_engine() as engine:
+        yield engine.for_inspect(folder)
+
+
+def record(name: str) -> None:
+    """Make one recording."""
+    file = FOLDER / f"{name}.toml"
+    told = tomllib.loads(file.read_text())
+    with running_evals() as evals, _variables(told, evals.folder) as more:
+        stage = Stage(told, evals, more)
+        try:
+            stage.run()
+        finally:
+            for one in stage.started.values():
+                one.end()
+        lines = stage.recording.read_text().splitlines()
+        moments = stage.moments()
+        events = [json.loads(line) for line in lines]
+        events = trimmed(events, stage.words(), facts=told.get("facts", ()))
+    for shift in told.get("stretch", ()):
+        stretched = Stretched(moments[shift["at"]] + shift.get("plus", 0.0), shift["by"])
+        events = [stretched.event(each) for each in events]
+        moments = {name: stretched.time(at) for name, at in moments.items()}
+    for clock in told.get("clocks", ()):
+        events = [_with_clock(each, clock["machine"], clock["by"]) for each in events]
+    first = events[0]["at"]
+    wanted = {each["after"] for each in told.get("found", ()) if each.get("after")}
+    lacking = wanted - set(moments)
+    if lacking:
+        raise SystemExit(f"{name}: these moments did not come: {', '.join(sorted(lacking))}")
+    wanted |= {each["do"] for each in told.get("acts", ())}
+    named = {each: round(moments[each] - first, 2) for each in sorted(wanted)}
+    written = file.read_text().partition("\n[moments]\n")[0].rstrip("\n") + "\n"
+    file.write_text(written + ("\n" + tomli_w.dumps({"moments": named}) if named else ""))
+    text = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in events)
+    packed = gzip.compress(text.encode(), 9, mtime=0)
+    (FOLDER / f"{name}.jsonl.gz").write_bytes(packed)
+    print(f"{name}: {len(events)} events, {len(packed) // 1024} kB")
+
+
+def _with_clock(event: dict[str, Any], machine: str, by: float) -> dict[str, Any]:
+    """Return an event with the times of a machine's own clock moved by `by` seconds."""
+    of_it = machine in {event.get("machine"), *_machines_in(event)}
+    if not of_it:
+        return event
+    moved = Stretched(0.0, by).event(event)
+    if event["event"] == "ProbeAnswered":
+        moved["probe"]["clock_offset"] += by
+    return {**moved, **{key: event[key] for key in _DESK_TIMES if key in event}}
+
+
+_DESK_TIMES = ("at", "retry_at", "last_seen_at")
+
+
+def _machines_in(event: Mapping[str, Any]) -> list[str]:
+    nothing: dict[str, Any] = {}
+    task: dict[str, Any] = event.get("task") or nothing
+    process: dict[str, Any] = event.get("process") or task.get("process") or nothing
+    return [process["machine"]] if process else []
+
+
+def main() -> int:
+    """Record the named incidents."""
+    parser = argparse.ArgumentParser(prog="record")
+    parser.add_argument("names", nargs="+")
+    for name in parser.parse_args().names:
+        record(name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
