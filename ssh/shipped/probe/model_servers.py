@@ -9,13 +9,13 @@ from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import age_of, argv_of, environ_of, start_mark, stat_of
 
-KINDS = (
+SERVER_KINDS = (
     # words of a command line, kind, its usual port, the path of its health
     (re.compile(r"(^| )vllm serve( |$)|vllm\.entrypoints\.\S*api_server"), "vllm", 8000, "/health"),
     (re.compile(r"sglang\.launch_server|(^| )sglang serve( |$)"), "sglang", 30000, "/health"),
     (re.compile(r"(^| )ollama serve( |$)"), "ollama", 11434, "/api/version"),
 )
-NAMES = ("--served-model-name", "--model", "--model-path", "serve")
+MODEL_OPTIONS = ("--served-model-name", "--model", "--model-path", "serve")
 WAITING = re.compile(
     rb"^(?:vllm:num_requests_waiting|sglang:num_queue_reqs)(?:\{.*\})? (\S+)", re.MULTILINE
 )
@@ -31,7 +31,7 @@ def read_model_servers():
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         argv = argv_of(pid)
         text = " ".join(os.path.basename(word) for word in (argv or [])[:8])
-        known = next((each for each in KINDS if each[0].search(text)), None)
+        known = next((each for each in SERVER_KINDS if each[0].search(text)), None)
         stat = stat_of(pid) if known else None
         if stat and stat[1] not in found and len(found) < MAX_SERVERS and is_in_our_network(pid):
             found[pid] = row_of(pid, argv, *known[1:])
@@ -63,7 +63,7 @@ def row_of(pid, argv, kind, port, path):
         "port": port,
         "health": health,
         "waiting": waiting,
-        "model": "" if kind == "ollama" else value_of(argv, NAMES)[:200],
+        "model": "" if kind == "ollama" else value_of(argv, MODEL_OPTIONS)[:200],
         "started_at": None if age is None else round(time.time() - age, 1),
     }
 
