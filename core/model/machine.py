@@ -273,8 +273,6 @@ class MachineFacts:
 
     Attributes:
         at: When it was taken, Unix seconds on the host's own clock.
-        host: The name of the host.
-        platform: The operating system.
         cpus: CPUs that the login may use: of its container, where that has a limit.
         load: Mean number of runnable threads over 1, 5 and 15 minutes.
         memory: Main memory, or the limit of its container.
@@ -291,8 +289,6 @@ class MachineFacts:
     """
 
     at: float
-    host: str = ""
-    platform: str = ""
     cpus: float | None = None
     load: tuple[float, ...] = ()
     memory: Memory = Memory()
@@ -315,7 +311,6 @@ class ProbeFound:
         python: The version of Python that runs it.
         host, platform, user: The host's name, its operating system, and the login's user.
         pid: The probe's process id.
-        read_only: Whether it relays GETs only.
         clock_offset: The host's clock minus the desk's at the hello, seconds.
         boot_id: Identifies one boot of a kernel; empty if unknown.
         namespace: Its pid namespace, as that kernel names it; empty if unknown.
@@ -326,7 +321,6 @@ class ProbeFound:
     platform: str
     user: str
     pid: int
-    read_only: bool
     clock_offset: float
     boot_id: str = ""
     namespace: str = ""

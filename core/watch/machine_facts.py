@@ -79,7 +79,6 @@ def read_hello(head: JsonObject, at: float) -> ProbeFound:
         platform=text(head, "platform") or "",
         user=text(head, "user") or "",
         pid=count(head, "pid") or 0,
-        read_only=head.get("read_only") is not False,
         clock_offset=0.0 if clock is None else clock - at,
         boot_id=text(head, "boot_id") or "",
         namespace=text(head, "namespace") or "",

@@ -1,14 +1,12 @@
 """Facts of the machine: puts the readings together and sends them."""
 
 import os
-import platform
 import sys
 import threading
 import time
 
 from ssh.shipped.common.cgroup import usable_cpus
 from ssh.shipped.common.memory import read_memory
-from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.probe.disks import DiskReader
 from ssh.shipped.probe.docker import DockerReader
 from ssh.shipped.probe.frames import compact
@@ -91,8 +89,6 @@ class Facts(threading.Thread):
         return compact(
             {
                 "at": round(time.time(), 1),
-                "host": platform.node(),
-                "platform": PLATFORM,
                 "cpus": usable_cpus(),
                 "load": load,
                 "memory": read_memory(),
