@@ -98,7 +98,7 @@ class ConfigWrong(EvalroomError):
 
 
 class SpecWrong(EvalroomError):
-    """A field of a launch spec is wrong. The message names it, its value, and what is allowed."""
+    """A field of a launch spec is wrong. The message names it, its value, and allowed values."""
 
 
 class OnErrorMissing(SpecWrong):

@@ -114,7 +114,7 @@ class ProcessesCut:
     """A machine listed more processes than evalroom keeps, or no longer does.
 
     Attributes:
-        left_out: How many were left out, at least; 0: none is any more.
+        left_out: How many were left out, at least; 0: none.
     """
 
     at: float

@@ -1,6 +1,6 @@
 """The one quoting function: words for a POSIX shell.
 
-Only `/bin/sh` ever reads what is made here (`ssh.handshake`, the script of a run): no login shell
+Only `/bin/sh` ever reads these words (`ssh.handshake`, the script of a run): no login shell
 does, so the rules of csh and fish don't matter.
 """
 

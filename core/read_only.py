@@ -2,8 +2,8 @@
 
 The link to a machine looks up frames and jobs here before it sends them: it refuses those that the
 table does not name. `core.launch.run.attach_command` refuses every display but that of a run. A
-test runs every command and presses every key against a read-only machine, and holds what is sent
-against this table.
+test runs every command and presses every key against a read-only machine, and compares the frames
+that were sent with this table.
 """
 
 from collections.abc import Mapping
@@ -103,6 +103,7 @@ COMMANDS: Mapping[str, Behaviour] = MappingProxyType(
         "doctor": _READS,
         "findings": _HERE,
         "findings ack": _HERE,
+        "findings mute": _HERE,
         "journal": _HERE,
         "act": _REFUSED,
         "config-set": _REFUSED,

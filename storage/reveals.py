@@ -16,7 +16,7 @@ _SELECT = (
 def read_reveals(
     path: Path, *, since: float, machine: str | None, limit: int
 ) -> tuple[ContentRevealed, ...]:
-    """Return what was revealed since then (Unix seconds), newest first; the file is not changed.
+    """Return the texts revealed since then (Unix seconds), newest first; the file stays as it is.
 
     Raises:
         StorageError: The file can't be read, or belongs to another program.

@@ -22,6 +22,8 @@ _RECENT = (
 )
 _KEPT_FIELDS = ("commit", "started_at", "pid", "start", "output_file", "screen", "attach", "logs")
 """Fields that are never cleared once set."""
+_TIMES = ("started_at", "ended_at")
+"""Fields of a run that is over: the instance that stored them first was right."""
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
@@ -133,6 +135,8 @@ def _with_known(body: str, known: str | None) -> str:
     now.update(
         {name: found[name] for name in _KEPT_FIELDS if not now.get(name) and found.get(name)}
     )
+    if now.get("state") == found.get("state") and now.get("ended_at") and found.get("ended_at"):
+        now.update({name: found.get(name) for name in _TIMES})
     return encode(now, keeps_surrogates=True)
 
 

@@ -1,31 +1,44 @@
 """`evalroom findings`: what a room or `watch` found, from the history; no machine is reached."""
 
-import hashlib
+import secrets
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
-from cli.parser.findings import AcknowledgeCommand, FindingsCommand
-from cli.render.fleet_json import Json, plain_json
+from cli.parser.findings import AcknowledgeCommand, FindingsCommand, MuteCommand
+from cli.render.findings import finding_cells, finding_row
 from cli.render.plain import aligned, print_json, print_lines, print_note
 from cli.wiring.config import config_of
+from cli.wiring.desk import named_machine
 from cli.wiring.history import history_of
 from core import format as fmt
-from core.desk.past import Past
+from core.desk.past import Past, with_past
 from core.errors import TargetUnclear, UsageWrong
-from core.events import Event, TasksSeen
-from core.ids import TaskKey
-from core.judge.finding_list import acknowledged
+from core.finding_events import FindingsMuted
+from core.fleet import Fleet
+from core.fold.fold import fold
+from core.judge.finding_list import acknowledged, can_be_acknowledged
+from core.judge.mutes import muted_until
 from core.model.finding import Finding
+from core.model.mute import Mute
 from core.text import shown
+from core.views.findings.names import short_id
 from storage.past import past_readonly
 from storage.paths import paths
 
 _SINCE_S = 7 * 86_400.0
 """How far back closed findings are listed, seconds."""
-_ID_CHARS = 8
+_SEE = "see: evalroom findings"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the history knows: the findings, newest first, and the fleet that they are about."""
+
+    findings: tuple[Finding, ...]
+    fleet: Fleet
 
 
 def findings(command: FindingsCommand, options: GlobalOptions) -> int:
@@ -35,15 +48,15 @@ def findings(command: FindingsCommand, options: GlobalOptions) -> int:
         StorageError: The history can't be read.
     """
     now = time.time()
-    past = _past(now, options)
-    found = [each for each in _newest_first(past) if command.closed or each.closed_at is None]
+    known = _known(now, options)
+    found = [each for each in known.findings if command.closed or each.is_open]
     if command.as_json:
-        print_json({"as_of": now, "findings": [_row(each) for each in found]})
+        rows = [finding_row(known.fleet, each, now, options.config) for each in found]
+        print_json({"as_of": now, "findings": rows})
     elif found:
-        names = _task_names(past.events)
-        print_lines(aligned([_words(each, names, now) for each in found]))
+        print_lines(aligned([finding_cells(known.fleet, each, now) for each in found]))
     else:
-        print_lines(["no findings are open"])
+        print_lines(["no findings" if command.closed else "no findings are open"])
     return 0
 
 
@@ -51,98 +64,121 @@ def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
     """Run `evalroom findings ack`; return the exit status.
 
     Raises:
-        UsageWrong: No finding is named, or one that is named does not wait.
+        UsageWrong: No finding is named, or one that is named can't be acknowledged.
         StorageError: The history can't be read or written.
     """
     now = time.time()
-    waiting = [each for each in _newest_first(_past(now, options)) if each.waits]
-    chosen = waiting if command.everything else _chosen(command.ids, waiting)
+    known = _known(now, options)
+    waiting = [each for each in known.findings if can_be_acknowledged(each)]
+    if not command.ids and not command.everything:
+        raise UsageWrong("no ID", "name findings, or use --all. List them: evalroom findings")
+    what = "open finding without an acknowledgement"
+    chosen = waiting if command.everything else _chosen(command.ids, waiting, what)
     done = [acknowledged(each, now) for each in chosen]
-    run_loop(_store(done, options))
+    run_loop(_store(options, findings=done))
     if command.as_json:
-        print_json({"acknowledged": [_row(each) for each in done]})
+        rows = [finding_row(known.fleet, each, now, options.config) for each in done]
+        print_json({"acknowledged": rows})
     else:
         print_lines([f"{fmt.plural(len(done), 'finding')} acknowledged"])
     return 0
 
 
-async def _store(findings: Sequence[Finding], options: GlobalOptions) -> int:
+def mute(command: MuteCommand, options: GlobalOptions) -> int:
+    """Run `evalroom findings mute`; return the exit status.
+
+    Raises:
+        UsageWrong: A finding that is named is not open, or has no task.
+        StorageError: The history can't be read or written.
+    """
+    now = time.time()
+    known = _known(now, options)
+    chosen = _chosen(command.ids, [each for each in known.findings if each.is_open], "open finding")
+    if command.ends:
+        mutes = [
+            each.lasting(now)
+            for each in known.fleet.mutes
+            if each.until > now and any(each.covers(finding) for finding in chosen)
+        ]
+        if not mutes:
+            raise UsageWrong("nothing of this is muted", _SEE)
+    else:
+        mutes = [_mute_of(command, each, now) for each in chosen]
+    mutes = list(dict.fromkeys(mutes))
+    events = [FindingsMuted(at=now, id=secrets.token_hex(8), mute=each) for each in mutes]
+    run_loop(_store(options, mutes=events))
+    fleet = known.fleet
+    for event in events:
+        fleet = fold(fleet, event)
+    about = [
+        replace(each, muted_until=muted_until(each, fleet.mutes))
+        for each in known.findings
+        if each.is_open and any(one.covers(each) for one in mutes)
+    ]
+    if command.as_json:
+        rows = [finding_row(fleet, each, now, options.config) for each in about]
+        print_json({"unmuted" if command.ends else "muted": rows})
+        return 0
+    count = fmt.plural(len(about), "open finding")
+    lasts = fmt.duration_in_words(command.lasts)
+    print_lines([f"{count} no longer muted" if command.ends else f"{count} muted for {lasts}"])
+    return 0
+
+
+def _mute_of(command: MuteCommand, finding: Finding, now: float) -> Mute:
+    until = now + command.lasts
+    if command.of_task and finding.task is None:
+        raise UsageWrong(
+            f"finding {short_id(finding)} is not about a task", "leave --task out, or use --kind"
+        )
+    if command.of_kind or command.of_task:
+        return Mute(
+            until=until,
+            kind=finding.kind if command.of_kind else "",
+            task=finding.task if command.of_task else None,
+        )
+    return Mute(until=until, finding=finding.id)
+
+
+async def _store(
+    options: GlobalOptions,
+    *,
+    findings: Sequence[Finding] = (),
+    mutes: Sequence[FindingsMuted] = (),
+) -> int:
     async with history_of(config_of(options), paths()) as history:
         history.require()
         if history.event_store is not None:
             await history.event_store.keep_findings(findings)
+            await history.event_store.keep(mutes)
     return 0
 
 
-def _past(now: float, options: GlobalOptions) -> Past:
+def _known(now: float, options: GlobalOptions) -> _Known:
     """Return the history without the findings of machines that the config no longer names."""
+    config = config_of(options)
     past = past_readonly(paths().database, now - _SINCE_S)
-    named = {machine.name for machine in config_of(options).machines}
-    found = [each for each in past.findings if each.machine is None or each.machine in named]
+    fleet = Fleet(at=now)
+    for machine in config.machines:
+        fleet = fold(fleet, named_machine(machine, config, now))
+    fleet = with_past(fleet, Past(events=past.events, since=past.since, mutes=past.mutes))
+    found = [each for each in past.findings if each.machine in {None, *fleet.machines}]
     if left_out := len(past.findings) - len(found):
         what = fmt.plural(left_out, "finding is", "findings are")
         print_note(f"{what} left out: the config no longer names their machines")
-    return replace(past, findings=tuple(found))
+    newest_first = (
+        replace(each, muted_until=muted_until(each, fleet.mutes)) if each.is_open else each
+        for each in reversed(found)
+    )
+    return _Known(tuple(newest_first), fleet)
 
 
-def _newest_first(past: Past) -> list[Finding]:
-    return [*reversed(past.findings)]
-
-
-def _task_names(events: Sequence[Event]) -> Mapping[TaskKey, str]:
-    return {
-        TaskKey(event.process, row.task_id): row.task
-        for event in events
-        if isinstance(event, TasksSeen)
-        for row in event.rows
-    }
-
-
-def _subject(finding: Finding, names: Mapping[TaskKey, str]) -> str:
-    """Return what a finding is about, written as a TARGET."""
-    if finding.task is not None:
-        name = names.get(finding.task)
-        named = f" ({shown(name, 60)})" if name is not None else ""
-        return f"{shown(finding.task.machine, 60)}:{shown(finding.task.task_id, 60)}{named}"
-    if finding.process is not None:
-        return f"{shown(finding.process.machine, 60)}:{finding.process.pid}"
-    return shown(finding.machine or "", 60)
-
-
-def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
-    if not ids:
-        raise UsageWrong("no ID", "name findings, or use --all. List them: evalroom findings")
+def _chosen(ids: Sequence[str], waiting: Sequence[Finding], what: str) -> list[Finding]:
     found: dict[str, Finding] = {}
     for typed in ids:
-        fits = [each for each in waiting if typed and _short(each).startswith(typed)]
+        fits = [each for each in waiting if typed and short_id(each).startswith(typed)]
         if len(fits) != 1:
-            what = (
-                "the IDs of several findings begin"
-                if fits
-                else "no finding that waits for you has an ID that begins"
-            )
-            raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
+            which = "the IDs of several begin" if fits else f"no {what} has an ID that begins"
+            raise TargetUnclear(f"{which} with {shown(typed, 40)}", _SEE)
         found[fits[0].id] = fits[0]
     return list(found.values())
-
-
-def _short(finding: Finding) -> str:
-    """Return a short id of a finding, for people to type."""
-    return hashlib.sha256(finding.id.encode("utf-8", "replace")).hexdigest()[:_ID_CHARS]
-
-
-def _row(finding: Finding) -> Json:
-    plain: Json = plain_json(replace(finding, text=shown(finding.text, 4_000)))
-    return {**plain, "short_id": _short(finding), "waits": finding.waits}
-
-
-def _words(finding: Finding, names: Mapping[TaskKey, str], now: float) -> list[str]:
-    state = "waits for you" if finding.waits else "open" if finding.closed_at is None else "closed"
-    return [
-        _short(finding),
-        fmt.age(now - finding.opened_at),
-        state,
-        shown(finding.kind, 20),
-        _subject(finding, names),
-        shown(finding.text, 400),
-    ]

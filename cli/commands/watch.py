@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.watch_findings import print_findings
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import WatchCommand
@@ -12,6 +13,7 @@ from cli.render.plain import print_json_line, print_lines, print_note
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.history import history_of, past_of
+from core.errors import UsageWrong
 from core.events import Event
 from core.fold.reflected import reflected
 from core.text import shown
@@ -19,7 +21,14 @@ from storage.paths import paths
 
 
 def watch(command: WatchCommand, options: GlobalOptions) -> int:
-    """Run `evalroom watch`; return the exit status."""
+    """Run `evalroom watch`; return the exit status.
+
+    Raises:
+        UsageWrong: `--until` without `--findings`.
+        NoMachineReached: `--until` is given, and no machine answered.
+    """
+    if command.until is not None and not command.findings:
+        raise UsageWrong("--until works with --findings only", "add --findings, or use --for")
 
     async def work() -> int:
         config = config_of(options)
@@ -30,6 +39,8 @@ def watch(command: WatchCommand, options: GlobalOptions) -> int:
             async with desk_running(
                 config, options, event_store=history.event_store, past=past
             ) as desk:
+                if command.findings:
+                    return await print_findings(desk, command, options.config)
                 return await print_events(desk, seconds=command.seconds, as_json=command.as_json)
 
     return run_loop(work())

@@ -26,6 +26,7 @@ exit status:
   2  wrong usage
   3  no machine could be reached
   4  an action was refused or not confirmed
+  5  an alarm ended `evalroom watch --until alarm`
 """
 
 COMMANDS = (
@@ -37,7 +38,7 @@ COMMANDS = (
     ("why", "observation", "explain what a sample or a process does, and whether it is stuck"),
     ("machines", "machines", "show all machines, or check or prepare one"),
     ("doctor", "machines", "check what an administrator has to set up once, and print how"),
-    ("findings", "findings", "list findings, or acknowledge those about errors and losses"),
+    ("findings", "findings", "list findings, acknowledge or mute them"),
     ("notify", "notify", "send a test message to the addresses of the config"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),

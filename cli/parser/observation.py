@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json, add_timeout, from_one, seconds
@@ -37,10 +37,16 @@ class WatchCommand(ParsedCommand):
 
     Attributes:
         seconds: When to end; None: only when interrupted.
+        findings: Whether to print what happens to findings, instead of events.
+        until: When else to end: `done`, once every eval has ended; `alarm`, with the first alarm
+            too; None: neither.
     """
 
     run_by: ClassVar[str] = "cli.commands.watch:watch"
     seconds: float | None
+    findings: bool = False
+    until: Literal["done", "alarm"] | None = None
+    timeout: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +123,18 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="seconds", type=seconds, metavar="SECONDS", help="end after this long"
     )
+    parser.add_argument(
+        "--findings",
+        action="store_true",
+        help="print a line for each finding that opens, worsens or closes, instead of events",
+    )
+    parser.add_argument(
+        "--until",
+        choices=("done", "alarm"),
+        help="with --findings: end with status 0 once every eval has ended; for `alarm`, also with"
+        " status 5 on the first alarm that is neither acknowledged nor muted",
+    )
+    add_timeout(parser)
     parser.set_defaults(make=partial(command_of, WatchCommand))
 
 

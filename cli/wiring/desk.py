@@ -58,7 +58,7 @@ def desk_of(
     try:
         yield Desk(
             connections=connections,
-            named=[_named(machine, config, clock.now()) for machine in config.machines],
+            named=[named_machine(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
             rules=config.judge,
             clock=clock,
@@ -110,7 +110,8 @@ async def running(
                 each.cancel()
 
 
-def _named(machine: MachineConfig, config: Config, at: float) -> MachineNamed:
+def named_machine(machine: MachineConfig, config: Config, at: float) -> MachineNamed:
+    """Return the event that names a machine of the config."""
     return MachineNamed(
         at=at,
         machine=machine.name,

@@ -11,7 +11,7 @@ from core.model.action import Verb
 from core.model.order import Instance, Order, OrderState, Outcome
 
 MAX_LOADED_ORDERS = 200
-"""Orders from before this start that are loaded: for undo, and to show what was sent."""
+"""Orders from before this start that are loaded: for undo, and for the list of outcomes."""
 MAX_INTERRUPTS = 1_000
 """Newest interrupts that are searched before another interrupt or a kill."""
 

@@ -115,7 +115,7 @@ def pause_words(latch: object) -> str:
 
 
 def changed(before: Basis, now: Basis) -> tuple[str, ...]:
-    """Return the fields that no longer hold; what is in flight may shrink."""
+    """Return the fields that no longer hold; the number in flight may shrink."""
     return tuple(
         name
         for name, value in before.items()

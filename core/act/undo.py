@@ -125,7 +125,7 @@ def newest_undoable(
 
 
 def undo_title(undoable: UndoablePlan, fleet: Fleet) -> str:
-    """Return the title of the plan that undoes these orders: what is undone, on what."""
+    """Return the title of the plan that undoes these orders: their action and target."""
     first = undoable.orders[0]
     now = " now" if first.action.now else ""
     targets = {order.target for order in undoable.orders}

@@ -9,7 +9,7 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 def parse_error(message: str) -> tuple[int | None, str]:
-    """Return the line of a `tomllib.TOMLDecodeError` and what is wrong there.
+    """Return the line of a `tomllib.TOMLDecodeError` and the fault there.
 
     Args:
         message: The error's message, which may quote the file.

@@ -75,7 +75,6 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         task=text(what, "task") or "",
         model=text(what, "model") or "",
         task_id=text(what, "task_id") or "",
-        run_id=text(what, "run_id") or "",
         started_at=_unix_seconds(text(row, "started_at")),
         completed_at=_unix_seconds(text(row, "completed_at")),
         time_limit=count(row, "time_limit"),

@@ -1,11 +1,11 @@
 """Acknowledgements and mutes of findings that another command or room wrote to the history."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.errors import StorageError
 from core.events import Event
-from core.finding_events import FindingsAcknowledged
+from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.judge.finding_list import can_be_acknowledged, covers
 from core.ports import EventStore
@@ -23,20 +23,28 @@ async def follow_acknowledgements(
 
     A failed read is tried again.
     """
-    last: int | None = None
+    last = 0
     while True:
         await asyncio.sleep(READ_INTERVAL_S)
         try:
-            read = await store.mutes_after(last or 0)
-            for event in read.mutes:
-                if last is not None or event.mute.until > now():
-                    post(event)
+            read = await store.mutes_after(last)
             last = read.last
+            for event in newest_of_each(read.mutes):
+                post(event)
             done = await _acknowledged(store, fleet)
         except StorageError:
             continue
         if done:
             post(FindingsAcknowledged(at=now(), findings=done))
+
+
+def newest_of_each(mutes: Sequence[FindingsMuted]) -> Sequence[FindingsMuted]:
+    """Return the newest mute of each choice of findings; it replaces the others."""
+    kept: list[FindingsMuted] = []
+    for event in reversed(mutes):
+        if not any(event.mute.is_like(each.mute) for each in kept):
+            kept.append(event)
+    return kept[::-1]
 
 
 async def _acknowledged(store: EventStore, fleet: Callable[[], Fleet]) -> tuple[str, ...]:

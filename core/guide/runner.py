@@ -266,7 +266,7 @@ class GuideRunner:
         return removal_of(self._asker.fleet, (await self.refresh(guide)).step)
 
     async def remove_containers(self, guide: str, previewed: Removal, *, words: str) -> str:
-        """Remove exactly the previewed containers, and return what was done (see `remove`)."""
+        """Remove exactly the previewed containers, and return the outcome (see `remove`)."""
         now = await self.removal(guide)
         removed = await remove(previewed, now, words=words, worker=self._worker)
         known = self._mine(guide)

@@ -36,6 +36,7 @@ from core.judge.standing import standing
 from core.judge.usual_calls import usual_calls
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
+from core.model.task import Task, TaskState
 
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
@@ -59,10 +60,11 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
             break  # the others are judged when they are read again
-        if isinstance(subject, TaskKey) and subject in fleet.tasks:
-            work += len(fleet.tasks[subject].samples)
+        task = fleet.tasks.get(subject) if isinstance(subject, TaskKey) else None
+        work += len(task.samples) if task is not None else 0
+        by_row = _is_row_alone(event, task)
         quiet_for = QUIET_S
-        for kind in _kinds_on(scope):
+        for kind in _kinds_on(scope, by_row=by_row):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
@@ -76,7 +78,7 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
-        if scope in {"task", "process"}:
+        if scope in {"task", "process"} and not by_row:
             quiet[subject] = event.at + quiet_for
     fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
     if isinstance(event, TimePassed):
@@ -234,8 +236,15 @@ def _with_words(finding: Finding, sign: Sign) -> Finding:
 
 
 @cache
-def _kinds_on(scope: Scope) -> tuple[Kind, ...]:
-    return tuple(each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+def _kinds_on(scope: Scope, *, by_row: bool = False) -> tuple[Kind, ...]:
+    """Return the kinds on a scope; `by_row`: without those that look at samples alone."""
+    kinds = (each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+    return tuple(each for each in kinds if not (by_row and each.by_samples))
+
+
+def _is_row_alone(event: Event, task: Task | None) -> bool:
+    """Whether an event read the row of a running task, and none of its samples."""
+    return isinstance(event, TasksSeen) and task is not None and task.state is TaskState.RUNNING
 
 
 def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | None:

@@ -64,7 +64,7 @@ class LogHeader:
         has_error: Whether the log itself contains an error, apart from those of its samples.
         cause: The cause of that error (see `ErrorGroup.cause`); empty: no error, or not read.
         task, model: The names in the log; empty: not read.
-        task_id, run_id: Inspect's ids of its task and of its `eval()` call; empty: not read.
+        task_id: Inspect's id of its task; empty: not read.
         started_at, completed_at: When it started and ended, Unix seconds on the eval's own clock;
             None: the log does not say.
         time_limit: The time limit of its samples when it started, seconds; None: no limit.
@@ -87,7 +87,6 @@ class LogHeader:
     task: str = ""
     model: str = ""
     task_id: str = ""
-    run_id: str = ""
     started_at: float | None = None
     completed_at: float | None = None
     time_limit: int | None = None

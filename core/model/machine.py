@@ -7,6 +7,7 @@ from typing import Literal
 from core.ids import MachineName
 from core.model.limits import LeftOut
 from core.model.machine_trail import MachineTrail
+from core.model.model_server import ModelServer
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -273,8 +274,6 @@ class MachineFacts:
 
     Attributes:
         at: When it was taken, Unix seconds on the host's own clock.
-        host: The name of the host.
-        platform: The operating system.
         cpus: CPUs that the login may use: of its container, where that has a limit.
         load: Mean number of runnable threads over 1, 5 and 15 minutes.
         memory: Main memory, or the limit of its container.
@@ -286,13 +285,12 @@ class MachineFacts:
         gpu_error: Why it could not be read; or what it warned of, while its state is ok.
         docker: Docker on the machine.
         inspect: The Inspect of the configured Python.
+        model_servers: The model servers that run there; None: not read.
         left_out: How many GPUs, containers, disks and processes on GPUs were left out, because
             they are too many.
     """
 
     at: float
-    host: str = ""
-    platform: str = ""
     cpus: float | None = None
     load: tuple[float, ...] = ()
     memory: Memory = Memory()
@@ -304,6 +302,7 @@ class MachineFacts:
     gpu_error: str | None = None
     docker: Docker = Docker()
     inspect: InspectFound = InspectFound()
+    model_servers: tuple[ModelServer, ...] | None = None
     left_out: int = 0
 
 
@@ -315,7 +314,6 @@ class ProbeFound:
         python: The version of Python that runs it.
         host, platform, user: The host's name, its operating system, and the login's user.
         pid: The probe's process id.
-        read_only: Whether it relays GETs only.
         clock_offset: The host's clock minus the desk's at the hello, seconds.
         boot_id: Identifies one boot of a kernel; empty if unknown.
         namespace: Its pid namespace, as that kernel names it; empty if unknown.
@@ -326,7 +324,6 @@ class ProbeFound:
     platform: str
     user: str
     pid: int
-    read_only: bool
     clock_offset: float
     boot_id: str = ""
     namespace: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ssh.links.config_lines import ConfigProblem
 
 Read = Callable[[str], str]
-"""Checks one word and returns it as `ssh -G` prints it; raises ValueError with what is wrong."""
+"""Checks one word and returns it as `ssh -G` prints it; raises ValueError that names the fault."""
 
 _UNIT_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _TIME = re.compile(r"(\d+)([smhdw]?)", re.IGNORECASE)

@@ -12,14 +12,20 @@ from cli.commands.first_poll import NOTE_AFTER_S
 from cli.commands.silence import silence_named
 from cli.parser.command_line import parse
 from core.errors import NoMachineReached, TargetUnknown
-from core.events import ProbeAnswered, ReadFailed
-from core.model.machine import ProbeFound
+from core.events import ReadFailed
 from core.model.process import ProcessState
 from core.model.timeouts import REQUEST_TIMEOUT_S
 from tests.core.act.test_lying_evals import GOOD, ROW, routes
 from tests.support.commands import Home
 from tests.support.fake_eval import fake_eval, http
-from tests.support.fleets import H1, NOW, fleet_after, process_key, process_seen, running_fleet
+from tests.support.fleets import (
+    NOW,
+    fleet_after,
+    probe_answered,
+    process_key,
+    process_seen,
+    running_fleet,
+)
 from tests.support.waiting import WAIT_S
 
 COMMANDS = (
@@ -63,9 +69,7 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
 
 
 def test_a_process_that_was_not_read_is_named_where_a_target_is_missing() -> None:
-    probe = ProbeFound(python="3", host="h", platform="L", user="u", pid=1, read_only=False,
-                       clock_offset=0.0)  # fmt: skip
-    fleet = fleet_after(ProbeAnswered(at=NOW, machine=H1, probe=probe), fleet=running_fleet())
+    fleet = fleet_after(probe_answered(), fleet=running_fleet())
     failed = ReadFailed(at=NOW, process=process_key(), what="tasks", reason="not read now")
     with (
         pytest.raises(NoMachineReached, match=r"process 100 on h100-1 could not be read: tasks: "),

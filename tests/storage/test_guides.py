@@ -1,11 +1,13 @@
 """Guides on disk: as they stood, and taken over once."""
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.errors import StorageError, UsageWrong
@@ -13,7 +15,7 @@ from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
 from core.model.order import Instance
 from storage.database import Database
-from storage.guides import Guides, _save, read_guides
+from storage.guides import Guides, read_guides
 from storage.schema import APPLICATION_ID, migrations
 from tests.support.orders import HERE
 
@@ -66,15 +68,19 @@ async def test_a_guide_comes_back_as_it_was_saved_also_without_a_database_of_its
 
 
 async def test_an_older_guide_gets_the_word_of_today(path: Path) -> None:
-    path.parent.mkdir(mode=0o700)
     older = replace(GUIDE, kind=GuideKind.INTERRUPT)
+    path.parent.mkdir(mode=0o700)
+    body = json.dumps(msgspec.to_builtins(older))
     with closing(sqlite3.connect(path)) as raw:
         for number, sql in migrations()[:7]:
             raw.executescript(sql)
             raw.execute(f"PRAGMA user_version = {number}")
         raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        raw.row_factory = sqlite3.Row
-        _save(raw, older)
+        raw.execute(
+            "INSERT INTO guide (id, at, host, boot, desk_pid, desk_start, operator, body)"
+            " VALUES (?, 1, ?, ?, ?, ?, ?, ?)",
+            (older.id, HERE.host, HERE.boot, HERE.pid, HERE.start, HERE.operator, body),
+        )
         raw.execute("UPDATE guide SET body = json_set(body, '$.kind', 'park')")
         raw.commit()
     assert list(read_guides(path, 5)) == [older]

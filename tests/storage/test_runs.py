@@ -75,6 +75,21 @@ async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
     assert await runs.recent(1) == (replace(done, start="b-1"),)
 
 
+async def test_the_times_of_a_run_that_is_over_are_those_stored_first(database: Database) -> None:
+    runs = SqliteRunStore(database)
+    await runs.add([run("r1")], HERE)
+    over = run("r1", state=RunState.LOST, started_at=2.0, ended_at=9.0)
+    await runs.save(over)
+    other = replace(over, started_at=2.018, ended_at=9.018, message="seen by another instance")
+    await runs.save(other)
+    [kept] = await runs.recent(10)
+    assert (kept.started_at, kept.ended_at, kept.message) == (2.0, 9.0, other.message)
+    resumed = replace(other, state=RunState.SUCCESS, ended_at=99.0)
+    await runs.save(resumed)
+    [kept] = await runs.recent(10)
+    assert kept.ended_at == 99.0
+
+
 async def test_a_run_that_no_living_evalroom_starts_is_abandoned(database: Database) -> None:
     runs = SqliteRunStore(database, alive=alive)
     other = replace(HERE, pid=4)

@@ -70,7 +70,6 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
                 platform=texts,
                 user=texts,
                 pid=whole,
-                read_only=st.booleans(),
                 clock_offset=numbers,
             ),
         },

@@ -73,7 +73,7 @@ def link(
 def probe_answered(machine: MachineName = H1, at: float = NOW, **more: Any) -> ProbeAnswered:
     """Its probe answered; its clock is the desk's."""
     probe = ProbeFound(
-        python="3.11", host=machine, platform="Linux", user="me", pid=9, read_only=False,
+        python="3.11", host=machine, platform="Linux", user="me", pid=9,
         clock_offset=0.0,
     )  # fmt: skip
     return ProbeAnswered(at=at, machine=machine, probe=replace(probe, **more))
@@ -98,8 +98,6 @@ def facts(machine: MachineName = H1, at: float = NOW, **more: Any) -> MachineRea
     )
     default = MachineFacts(
         at=at,
-        host=str(machine),
-        platform="Linux",
         cpus=64,
         load=(3.2, 2.0, 1.0),
         memory=Memory(total=512 * gib, available=300 * gib),

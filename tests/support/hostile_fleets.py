@@ -16,6 +16,7 @@ from tests.support.fleets import (
     fleet_after,
     link,
     named,
+    probe_answered,
     process_seen,
     sample,
     task_key,
@@ -47,7 +48,8 @@ def hostile_fleet() -> Fleet:
     fleet = fleet_after(
         named(),
         link(),
-        facts(host=evil, platform=evil, gpu_error=evil),
+        facts(gpu_error=evil),
+        probe_answered(host=evil, platform=evil, user=evil),
         process_seen(argv=("inspect", "eval", evil), cwd=evil, python=evil, run_id=evil),
         tasks_seen(row),
         SamplesSeen(

@@ -162,8 +162,6 @@ metrics = st.builds(Metric, scorer=texts, name=texts, value=numbers, stderr=mayb
 facts = st.builds(
     MachineFacts,
     at=numbers,
-    host=texts,
-    platform=texts,
     cpus=maybe(st.floats(0, 1e4)),
     load=tuples(numbers, 3),
     memory=st.builds(Memory, total=maybe(whole), available=maybe(whole)),

@@ -1,11 +1,13 @@
-"""evalroom as a program that waits longer for machines: a loaded computer answers late."""
+"""evalroom as a program that waits longer: a loaded computer, and an eval there, answers late."""
 
 import sys
 
 from cli.main import main
 from cli.parser import options
+from core.watch import process_list
 
 options.TIMEOUT_S = 120.0
+process_list.STARVED_AFTER_S = 60.0  # no command waits for an eval that is starved
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -88,7 +88,7 @@ WELL = SurveyFacts(
         )
     ),
     inspect=found(InspectFacts(inspect="0.3.285", imported=True)),
-    uv=found(UvFacts(path="/home/alice/.evalroom/bin/uv", version="uv 0.9.1")),
+    uv=found(UvFacts(version="uv 0.9.1")),
     docker=found(DockerFacts(version="27.1.1", compose="2.29.1", running=0, used=0)),
     gpus=found(gpus(8)),
     reservations=found(ReservationFacts(folder="/var/lock/evalroom")),

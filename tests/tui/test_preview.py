@@ -57,7 +57,7 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         assert [step.target for step in plan.sent] == [CTF]
 
 
-@pytest.mark.parametrize(("key", "words"), [("p", "Pause"), ("P", "Pause now")])
+@pytest.mark.parametrize(("key", "words"), [("p", "Pause"), ("P", "Pause now:")])
 async def test_the_pause_keys_on_samples_pause_their_task(key: str, words: str) -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
@@ -332,6 +332,17 @@ async def test_the_menu_acts_by_letter_on_the_selection_and_on_every_row_shown()
         await pilot.press("A")
         await shows(pilot, "Actions on 7 tasks")
         await seen(pilot, "d", words="type drain 5")
+        assert acting.carried == []
+
+
+async def test_the_titles_name_the_sample_and_one_that_ended_says_why_nothing_ends() -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("3", "x")
+        await shows(pilot, "End sample 44/1 of gdm_intercode_ctf on h100-1")
+        await pilot.press("escape", "G", "x")
+        await shows(pilot, "Nothing to end: the sample has ended (done).")
+        assert "press its letter" not in screen_text(app)
         assert acting.carried == []
 
 

@@ -186,7 +186,7 @@ class GuidesScreen(PanesScreen):
             return
         self._asked = (guide.id, now + _TWICE_WITHIN_S)
         self.ui.say(
-            "Press it again to stop this guide for good. Sent orders stay as they are.",
+            "Press the key again to stop this guide for good. Sent orders stay as they are.",
             "warning",
         )
 

@@ -90,5 +90,6 @@ KIND = Kind(
     help="Nearly all samples of a task are done, and the last ones do not end.",
     numbers=(_DONE, _TIMES, _LEAST),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

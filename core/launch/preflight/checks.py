@@ -1,4 +1,4 @@
-"""The checks of a preflight: each says what was found on a machine, and what to do."""
+"""The checks of a preflight: each states a fact of a machine, and says what to do."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -145,7 +145,6 @@ class InspectFacts:
 class UvFacts:
     """The installed uv."""
 
-    path: str = ""
     version: str = ""
 
 

@@ -137,7 +137,7 @@ def _offer(case: PreflightContext, wanted: list[str]) -> str:
     if case.plan.python is None:
         return f"set {line}{own}"
     pip = f"{case.plan.python} -m pip install {' '.join(wanted)}"
-    return f"set {line} so that uv installs what is missing; or run on the machine: {pip}{own}"
+    return f"set {line} so that uv installs them; or run on the machine: {pip}{own}"
 
 
 def _unseen(case: PreflightContext) -> Iterator[Check]:

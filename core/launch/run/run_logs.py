@@ -28,6 +28,13 @@ _MAX_CAUSES = 3
 """Causes of errors in a message; the run's page has all."""
 
 
+CLOCK_NOISE_S = 1.0
+"""A smaller measured difference of clocks is mostly the time that the measurement took, seconds.
+
+Each instance of evalroom measures its own; without it, all of them find the same times in a log.
+"""
+
+
 def after_logs(
     run: Run,
     report: Mapping[str, Any],
@@ -77,6 +84,8 @@ def _with_logged_times(run: Run, readings: Sequence[LogReading], offset: float) 
 
     A run without an end in its logs ended when it wrote the last time, at the earliest.
     """
+    if abs(offset) < CLOCK_NOISE_S:
+        offset = 0.0
     headers = [each.header for each in readings if isinstance(each, LogSummary)]
     ends = [each.completed_at if each.is_final else each.last_written_at for each in headers]
     known = [at - offset for at in ends if at is not None]

@@ -212,7 +212,7 @@ class SpecProblem:
 
     Attributes:
         at: The path of keys down to it; empty: it concerns the whole spec.
-        what, advice: What is wrong, and what is allowed; harmless to show.
+        what, advice: The fault, and the allowed values; harmless to show.
         kind: The class of its error.
     """
 

@@ -119,7 +119,7 @@ def _value(form: Form, around: FormContext, key: str) -> Span:
 
 
 def _short(what: str, advice: str) -> Shown:
-    """Return a problem in few words: of a wrong value only what is allowed."""
+    """Return a problem in few words: of a wrong value only the allowed ones."""
     first = advice.partition("\n")[0]
     if what.endswith("is wrong") or '" is wrong: ' in what:
         return shown(first.removeprefix("allowed: "), 300)

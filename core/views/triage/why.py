@@ -32,6 +32,12 @@ _TONES: dict[Word, Tone] = {
     "ended": "dim",
     "unknown": "warning",
 }
+_CALLS = {
+    "generate": "a generation",
+    "thinking": "a generation of a model that thinks first",
+    "tool": "a tool call",
+    "sandbox": "a command in a sandbox",
+}
 _WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 _TROUBLED: dict[ProcessState, tuple[Word, str]] = {
     ProcessState.STARVED: ("alarm", "its event loop is blocked, so it answers nothing"),
@@ -158,7 +164,7 @@ def _verdict(
     suspect, alarm = limits_of(scene, task, still)
     lasted = fmt.duration_in_words(still.lasted)
     rule = (
-        f"a {still.doing} is suspect from {fmt.duration_in_words(suspect)} and an alarm from"
+        f"{_CALLS[still.doing]} is suspect from {fmt.duration_in_words(suspect)} and an alarm from"
         f" {fmt.duration_in_words(alarm)}; see [judge.stall] of the config"
     )
     what = f"{still.name} for {lasted}"
@@ -183,7 +189,7 @@ def _without_rule(  # noqa: PLR0911 - one return a case
         word, words = _TROUBLED[process.state]
         return word, f"its process: {words}"
     if row.paused_now or row.process_paused_now or process.paused_now:
-        return "waits", "a hard pause holds it at its next model call; its time limit runs on"
+        return "waits", "`pause now` holds it at its next model call; its time limit runs on"
     if sample.status in _WAITING:
         paused = " while its task is paused" if row.paused or process.paused else ""
         return "waits", f"it waits for its turn{paused}"

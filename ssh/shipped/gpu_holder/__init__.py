@@ -9,7 +9,7 @@ FOLDER holds the reservations; empty means the usual folder. `core/launch/prefli
 gpu_reservations.py` of evalroom says how a reservation is stored and what counts as one. COMMAND
 gets EVALROOM_RUN, which the script leaves to us, and CUDA_VISIBLE_DEVICES: indexes of GPUs in
 the order of nvidia-smi, which CUDA_DEVICE_ORDER=PCI_BUS_ID makes that of CUDA. The login's own
-CUDA_VISIBLE_DEVICES bounds what is given.
+CUDA_VISIBLE_DEVICES bounds the GPUs that are given.
 
 With `become` this process turns into COMMAND, which inherits the locks. `keep` is for a COMMAND
 that starts its eval in the background with every descriptor closed. Then a small process stays:

@@ -13,7 +13,7 @@ MAX_ERROR_CHARACTERS = 400
 MAX_DISTINCT_ERRORS = 500
 MAX_SCORE_CHARACTERS = 200
 MAX_METRICS = 200
-EVAL_FIELDS = ("task", "model", "eval_id", "task_id", "run_id", "eval_set_id", "created")
+EVAL_FIELDS = ("task", "model", "eval_id", "task_id", "eval_set_id", "created")
 RUN_METADATA = "evalroom_run"  # evalroom puts the id of its run into the metadata of a log
 CANCELLED = ("CancelledError(", "Cancelled(")  # of asyncio and of trio
 

@@ -1,19 +1,18 @@
 """Facts of the machine: puts the readings together and sends them."""
 
 import os
-import platform
 import sys
 import threading
 import time
 
 from ssh.shipped.common.cgroup import usable_cpus
 from ssh.shipped.common.memory import read_memory
-from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.probe.disks import DiskReader
 from ssh.shipped.probe.docker import DockerReader
 from ssh.shipped.probe.frames import compact
 from ssh.shipped.probe.gpus import GpuReader
 from ssh.shipped.probe.inspect_version import read_inspect_version
+from ssh.shipped.probe.model_servers import read_model_servers
 from ssh.shipped.probe.reading import Reading
 
 INSPECT_EVERY_S = 300.0
@@ -34,7 +33,8 @@ class Facts(threading.Thread):
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version
         )
         self.disks = self.reading("disks", self.every, DiskReader(probe))
-        self.readings = (self.gpus, self.docker, self.inspect, self.disks)
+        self.models = self.reading("models", self.every, read_model_servers)
+        self.readings = (self.gpus, self.docker, self.inspect, self.disks, self.models)
 
     def reading(self, name, period, read):
         return Reading(name, period, read, self.on_read, lambda: self.probe.polling)
@@ -91,8 +91,6 @@ class Facts(threading.Thread):
         return compact(
             {
                 "at": round(time.time(), 1),
-                "host": platform.node(),
-                "platform": PLATFORM,
                 "cpus": usable_cpus(),
                 "load": load,
                 "memory": read_memory(),
@@ -118,6 +116,7 @@ class Facts(threading.Thread):
                     "python": sys.executable,
                     "error": inspect_error,
                 },
+                "model_servers": self.models.value,
                 "clock": time.time(),
             }
         )

@@ -167,7 +167,6 @@ class Probe:
                 "boot_id": BOOT_ID,
                 "namespace": pid_namespace("self"),
                 "at": time.time(),
-                "read_only": self.read_only,
             },
         )
         self.started = True

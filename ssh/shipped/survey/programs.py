@@ -52,11 +52,11 @@ def version_line(run):
 
 
 def read_uv(path):
-    """Return the uv at `path`, else the one on PATH, with its version."""
+    """Return the version of the uv at `path`, else of the one on PATH."""
     own = at_home(path)
     found = own if os.access(own, os.X_OK) and os.path.isfile(own) else shutil.which("uv")
     if not found:
         raise Absent("uv is not installed")
     printed = output_of([found, "--version"], 5.0)
     version = re.search(r"\buv \d[^\n]*", printed)
-    return {"path": found, "version": (version.group() if version else printed).strip()[:80]}
+    return {"version": (version.group() if version else printed).strip()[:80]}

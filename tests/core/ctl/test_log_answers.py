@@ -43,7 +43,7 @@ def test_an_answer_holds_the_header_the_counts_the_causes_and_the_rows() -> None
     assert found.samples is not None
     header, samples = found.header, found.samples
     assert (header.location, header.status, header.is_final) == ("/logs/a.eval", "error", True)
-    assert (header.eval_id, header.task_id, header.run_id) == ("e", "k", "r")
+    assert (header.eval_id, header.task_id) == ("e", "k")
     assert header.cause == "TerminateTaskError: Task cancelled by user (abort)"
     assert (header.started_at, header.completed_at) == (1796032800.0, None)
     assert samples.counts == LogCounts(

@@ -332,6 +332,25 @@ async def test_a_mute_of_a_command_reaches_the_open_room(monkeypatch: pytest.Mon
         await until(lambda: desk.fleet.mutes == ())
 
 
+async def test_a_mute_that_was_ended_does_not_come_back_after_a_restart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acknowledgements, "READ_INTERVAL_S", 0.01)
+    store = FakeEventStore()
+    mute, other = Mute(until=NOW + 1_000, kind="stall"), Mute(until=NOW + 1_000, kind="disk")
+    store.mutes_elsewhere += [
+        FindingsMuted(at=NOW - 3, id="a", mute=mute),
+        FindingsMuted(at=NOW - 2, id="b", mute=mute.lasting(NOW - 2)),
+        FindingsMuted(at=NOW - 1, id="c", mute=other),
+    ]
+    desk = desk_of(FakeConnection(H1, up(H1)), store=store)
+    seen = set[tuple[Mute, ...]]()
+    desk.listen(lambda _: seen.add(desk.fleet.mutes))
+    async with running(desk):
+        await until(lambda: desk.fleet.mutes == (other,))
+    assert all(mute not in each for each in seen)
+
+
 async def test_open_findings_that_a_former_room_left_are_closed_in_the_history() -> None:
     mine = Finding(
         id="storage:1",

@@ -179,6 +179,10 @@ def test_a_run_that_is_found_late_has_the_times_of_its_logs() -> None:
     rows = [{**row, "header": {**row["header"], **times}} for row in (log("success"),)]
     done = after_logs(late, report(*rows), NOW, is_alive=False, offset=5.0)
     assert (done.started_at, done.ended_at) == (920.0, 960.0)
+    # Two instances measure clocks that agree with a difference of milliseconds.
+    for noise in (0.018, -0.2, 0.0):
+        same = after_logs(late, report(*rows), NOW, is_alive=False, offset=noise)
+        assert (same.started_at, same.ended_at) == (925.0, 965.0)
     # A log without an end says only until when its eval wrote.
     row = log("started", "b")
     header = {**row["header"], "started_at": times["started_at"], "last_written_at": 975.0}

@@ -64,14 +64,13 @@ def test_a_changed_link_is_reported_at_once_and_its_frames_once_in_three() -> No
 
 def test_a_probe_that_says_hello_is_reported_with_its_clock() -> None:
     watched = Observed()
-    frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4, "read_only": True})
+    frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4})
     (event,) = [
         event
         for event in watched.observer.events_of(frame, NOW)
         if isinstance(event, ProbeAnswered)
     ]
     assert event.probe.clock_offset == 90.0
-    assert event.probe.read_only
 
 
 def test_a_new_probe_gets_everything_again(watched: Observed) -> None:

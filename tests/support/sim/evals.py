@@ -71,6 +71,7 @@ class SimEval:
             "container": None,
             "is_stopped": False,
             "slow_polls": [],
+            "killed": "",
         }
 
     def change(self, index: int, now: float) -> None:

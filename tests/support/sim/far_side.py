@@ -88,13 +88,12 @@ class FarSide:
             "boot_id": "sim",
             "namespace": "pid:[4026531836]",
             "at": now,
-            "read_only": True,
         }
         listed = [sim.process() for sim in self.evals.values()]
         return [
             Frame("hello", hello),
             Frame("processes", {"at": now, "left_out": 0}, json.dumps(listed).encode()),
-            Frame("facts", {"at": now, "id": None}, json.dumps(_facts(self.name, now)).encode()),
+            Frame("facts", {"at": now, "id": None}, json.dumps(_facts(now)).encode()),
         ]
 
     def answers_to(self, frame: Frame, now: float) -> list[Frame]:
@@ -193,7 +192,7 @@ class FarSide:
 
     def _reply(self, kind: str, head: Any, now: float) -> Frame:
         if kind == "facts":
-            facts = json.dumps(_facts(self.name, now)).encode()
+            facts = json.dumps(_facts(now)).encode()
             return Frame("facts", {"at": now, "id": head.get("id")}, facts)
         sim = self.evals.get(head.get("pid"))
         body = sim.answer(head["path"], now) if sim and kind == "get" else None
@@ -219,7 +218,7 @@ def _without(value: object, clocks: frozenset[str]) -> object:
     return value
 
 
-def _facts(name: str, now: float) -> dict[str, Any]:
+def _facts(now: float) -> dict[str, Any]:
     gpu: dict[str, Any] = {
         "uuid": "GPU-sim",
         "name": "NVIDIA H100 80GB HBM3",
@@ -235,8 +234,6 @@ def _facts(name: str, now: float) -> dict[str, Any]:
     }
     return {
         "at": now,
-        "host": name,
-        "platform": "Linux",
         "cpus": 64,
         "load": [3.0, 3.0, 3.0],
         "memory": {"total": 512 << 30, "available": 300 << 30},

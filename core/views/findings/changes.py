@@ -1,0 +1,42 @@
+"""What changed between two lists of findings: what opened, worsened and closed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.model.finding import SEVERITIES, Finding
+
+ChangeWord = Literal["opened", "worsened", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """A finding, and what happened to it."""
+
+    word: ChangeWord
+    finding: Finding
+
+
+def finding_changes(before: Sequence[Finding], now: Sequence[Finding]) -> Iterator[FindingChange]:
+    """Yield what happened to findings, the oldest finding first.
+
+    A milestone opens and closes at one moment: it opens only. One that opened and closed between
+    the two lists does both.
+    """
+    known = {each.id: each for each in before}
+    for finding in reversed(now):
+        old = known.get(finding.id)
+        if old is finding:
+            continue
+        was_open = old is not None and old.is_open
+        if finding.is_open:
+            if old is None or not was_open:
+                yield FindingChange("opened", finding)
+            elif SEVERITIES.index(finding.severity) > SEVERITIES.index(old.severity):
+                yield FindingChange("worsened", finding)
+        elif old is None:
+            yield FindingChange("opened", finding)
+            if finding.closed_at != finding.opened_at:
+                yield FindingChange("closed", finding)
+        elif was_open:
+            yield FindingChange("closed", finding)
