@@ -60,13 +60,13 @@ def _signs(scene: Scene) -> Signs:
         found = _waiting(scene, task, usual.get((task.row.task, task.row.model), 0.0))
         if found is not None:
             waiting.setdefault(task.key.process, []).append(found)
-    found = [_sign(scene, key, each) for key, each in waiting.items()]
-    found += [
+    signs = [_sign(scene, key, each) for key, each in waiting.items()]
+    signs += [
         sign
         for process in scene.fleet.processes.values()
         if not process.tasks and (sign := _before_its_tasks(scene, process)) is not None
     ]
-    return Signs(reading=scene.at, found=tuple(found))
+    return Signs(reading=scene.at, found=tuple(signs))
 
 
 def _before_its_tasks(scene: Scene, process: Process) -> Sign | None:
