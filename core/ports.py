@@ -109,6 +109,10 @@ class MachineConnection(Protocol):
         """Stop reading from the link, or go on; meanwhile the machine waits, and is not silent."""
         ...
 
+    def hold_large(self, *, is_held: bool) -> None:
+        """Do the same only while a large answer has come in part; other data is read on."""
+        ...
+
     def retry_now(self) -> None:
         """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...

@@ -37,6 +37,7 @@ from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
 from ssh.links.link import Link, LinkFactory
 from ssh.probe_session import ProbeOptions, ProbeSession
+from ssh.read_pace import ReadGate
 
 LAGGING_AFTER_S = 10.0
 """After this long without data a link counts as lagging, seconds."""
@@ -110,9 +111,7 @@ class LinkSupervisor:
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
         self._retry = asyncio.Event()
-        self._may_read = asyncio.Event()
-        """Set while the output of the machine is read."""
-        self._may_read.set()
+        self._may_read, self._may_read_large = ReadGate(), ReadGate()
         self._interactive = False
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
@@ -187,10 +186,11 @@ class LinkSupervisor:
 
     def hold(self, *, is_held: bool) -> None:
         """See `core.ports.MachineConnection.hold`."""
-        if is_held:
-            self._may_read.clear()
-        else:
-            self._may_read.set()
+        self._may_read.hold(is_held=is_held)
+
+    def hold_large(self, *, is_held: bool) -> None:
+        """See `core.ports.MachineConnection.hold_large`."""
+        self._may_read_large.hold(is_held=is_held)
 
     def retry_now(self) -> None:
         """See `core.ports.MachineConnection.retry_now`."""
@@ -252,7 +252,9 @@ class LinkSupervisor:
 
     async def _run_session(self, *, interactive: bool) -> None:
         link = self._make_link(interactive=interactive)
-        session = ProbeSession(self._machine, link, self._options, self._may_read)
+        session = ProbeSession(
+            self._machine, link, self._options, self._may_read, self._may_read_large
+        )
         started_at = time.monotonic()
         self._clock_ahead = time.time() - started_at
         try:

@@ -28,7 +28,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
-from ssh.read_pace import ReadPace
+from ssh.read_pace import ReadGate, ReadPace
 from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import sent_program
 
@@ -123,9 +123,11 @@ class ProbeSession:
         machine: MachineName,
         link: Link,
         options: ProbeOptions,
-        may_read: asyncio.Event | None = None,
+        may_read: ReadGate | None = None,
+        may_read_large: ReadGate | None = None,
     ) -> None:
         self._may_read = may_read
+        self._may_read_large = may_read_large
         self._pace = ReadPace(rate=READ_RATE_BYTES, burst=READ_BURST_BYTES)
         self._machine = machine
         self._link = link
@@ -231,22 +233,21 @@ class ProbeSession:
         splitter = Splitter(_PARTS)
         data = rest
         deadline = asyncio.timeout(HELLO_TIMEOUT_S)
+
+        def greet() -> None:
+            deadline.reschedule(None)
+            tasks.create_task(self._write(program))
+            tasks.create_task(self._send_beats())
+
         try:
             async with deadline:
                 while True:
                     if data:
                         self.last_data_at = time.monotonic()
-                    frames = self._frames(splitter, data)
-                    for number, frame in enumerate(frames, 1):
-                        if not number % FRAMES_AT_ONCE:
-                            await asyncio.sleep(0)
-                        if frame.kind == "hello" and not self.is_up:
-                            self.is_up = self.had_hello = True
-                            deadline.reschedule(None)
-                            tasks.create_task(self._write(program))
-                            tasks.create_task(self._send_beats())
-                        self._handle(frame, receive)
-                    await self._until_read_on(len(data) + len(frames) * FRAME_COST_BYTES)
+                    count = await self._pass_on(splitter, data, receive, greet)
+                    await self._until_read_on(len(data) + count * FRAME_COST_BYTES)
+                    if splitter.parts_size:
+                        await self._until_set(self._may_read_large)
                     data = await program.read()
                     if not data:
                         raise await self._end_error(program, clean=splitter.is_between_frames)
@@ -256,12 +257,33 @@ class ProbeSession:
                 f"the probe on {self._machine} did not answer: {self._last_error_line()}",
             ) from error
 
+    async def _pass_on(
+        self,
+        splitter: Splitter,
+        data: bytes,
+        receive: Callable[[Frame], None],
+        greet: Callable[[], None],
+    ) -> int:
+        """Handle the frames that `data` completes, and return their number; none is kept here."""
+        frames = self._frames(splitter, data)
+        for number, frame in enumerate(frames, 1):
+            if not number % FRAMES_AT_ONCE:
+                await asyncio.sleep(0)
+            if frame.kind == "hello" and not self.is_up:
+                self.is_up = self.had_hello = True
+                greet()
+            self._handle(frame, receive)
+        return len(frames)
+
     async def _until_read_on(self, size: int) -> None:
         """Wait while the desk is behind, or has had too much; the machine is not silent then."""
         await self._pace.after(size)
-        if self._may_read is not None and not self._may_read.is_set():
+        await self._until_set(self._may_read)
+
+    async def _until_set(self, may_read: ReadGate | None) -> None:
+        if may_read is not None and not may_read.is_set():
             self.is_held = True
-            await self._may_read.wait()
+            await may_read.wait()
             self.is_held = False
         self.last_data_at = time.monotonic()
 

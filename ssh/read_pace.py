@@ -1,7 +1,22 @@
-"""Limits how much is read from a machine in the long run: reading takes time, too."""
+"""Limits how much is read from a machine, and when: reading takes time and memory."""
 
 import asyncio
 import time
+
+
+class ReadGate(asyncio.Event):
+    """Set while data may be read; set at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set()
+
+    def hold(self, *, is_held: bool) -> None:
+        """Stop reading, or go on."""
+        if is_held:
+            self.clear()
+        else:
+            self.set()
 
 
 class ReadPace:

@@ -15,14 +15,16 @@ from core.fleet import Fleet
 from core.model.question import Question
 from core.ports import FleetUpdate
 from core.text import Shown, shown
+from core.views.findings.alarm_bell import AlarmBell
 from core.views.header.totals import title
+from tui.controllers.app_keys import AppKeys
 from tui.controllers.registry import Controllers
 from tui.dialogs.keys_help import KeysDialog
 from tui.dialogs.prompts import LeaveDialog, QuestionDialog
 from tui.draw_pace import DrawPace
 from tui.keys.bindings import bindings
 from tui.keys.table import BY_NAME, remapped
-from tui.navigation import GUIDES, JOURNAL, RUNS, Place, PlaceHistory, is_there
+from tui.navigation import Place, PlaceHistory, is_there
 from tui.screens.panes_screen import PanesScreen
 from tui.screens.room import RoomScreen
 from tui.screens.screen_factory import screen_for
@@ -43,7 +45,7 @@ _RUNS_AFTER_S = 1.0
 T = TypeVar("T")
 
 
-class RoomApp(TerminalApp, inherit_bindings=False):
+class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
     """The app.
 
     Controllers other than that of the places are loaded when they are first used: the first
@@ -89,6 +91,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.room = services.room
         self.controllers = Controllers(self, services, orders_changed=self._show_orders)
         self._pace = DrawPace()
+        self._bell = AlarmBell()
         self._leaving = leaving
         self._greeting = greeting
         known, self._unknown_keys = remapped(keys or {})
@@ -216,6 +219,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.renew()
         self.controllers.refresh_orders()
         self.say_title(title(fleet))
+        if self._bell.rings(fleet, began) and self.config.bell:
+            self.bell()
         self._pace.drew(began)
 
     @property
@@ -272,18 +277,6 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         """Go forward in the history of places."""
         self._history = self._history.newer()
         self._show_place()
-
-    def action_journal(self) -> None:
-        """Open the journal of orders."""
-        self.go(JOURNAL)
-
-    def action_guides(self) -> None:
-        """Open the guides."""
-        self.go(GUIDES)
-
-    def action_runs(self) -> None:
-        """Open the list of runs."""
-        self.go(RUNS)
 
     def action_launch(self) -> None:
         """Start a launch."""

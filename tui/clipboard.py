@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.quoting import plain_word
 from core.text import Shown, shown
-from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace
+from tui.navigation import FindingPlace, GuidesPlace, JournalPlace, Place, RunsPlace
 
 _LONGEST = 4_000
 
@@ -44,7 +44,7 @@ def copy_text(fleet: Fleet, place: Place) -> CopiedText | None:
         case ProcessKey():
             process = fleet.processes.get(place)
             return CopiedText(shown(cli_commands.task_list(process), _LONGEST), "command")
-        case None | JournalPlace() | GuidesPlace() | RunsPlace():
+        case None | JournalPlace() | GuidesPlace() | RunsPlace() | FindingPlace():
             return None
         case _:
             machine = fleet.machines.get(place)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,22 @@ class RunsPlace:
 
 RUNS = RunsPlace()
 
+
+@dataclass(frozen=True, slots=True)
+class FindingPlace:
+    """The place of one finding.
+
+    Attributes:
+        id: Its id.
+    """
+
+    id: str
+
+
 Subject = MachineName | ProcessKey | TaskKey | SampleKey
 """A part of the fleet that has a screen."""
 
-Place = Subject | JournalPlace | GuidesPlace | RunsPlace | None
+Place = Subject | JournalPlace | GuidesPlace | RunsPlace | FindingPlace | None
 """The place that a screen shows; None is the main screen."""
 
 _LONGEST = 100
@@ -76,6 +89,8 @@ def is_there(fleet: Fleet, place: Place) -> bool:
     match place:
         case None | JournalPlace() | GuidesPlace() | RunsPlace():
             return True
+        case FindingPlace():
+            return any(each.id == place.id for each in fleet.findings)
         case SampleKey():
             task = fleet.tasks.get(place.task)
             return task is not None and (place.sample_id, place.epoch) in task.samples
@@ -94,7 +109,12 @@ def machine_of(place: Place) -> MachineName | None:
             return place.task.machine
         case ProcessKey() | TaskKey():
             return place.machine
-        case JournalPlace() | GuidesPlace() | RunsPlace():
+        case JournalPlace() | GuidesPlace() | RunsPlace() | FindingPlace():
             return None
         case _:
             return place
+
+
+def subject_of(finding: Finding) -> Subject | None:
+    """Return the narrowest place that a finding is about."""
+    return finding.sample or finding.task or finding.process or finding.machine

@@ -6,7 +6,16 @@ from typing import Any, cast
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from tui.arrangement import Arrangement, arrangement_of
-from tui.navigation import GUIDES, JOURNAL, RUNS, GuidesPlace, JournalPlace, Place, RunsPlace
+from tui.navigation import (
+    GUIDES,
+    JOURNAL,
+    RUNS,
+    FindingPlace,
+    GuidesPlace,
+    JournalPlace,
+    Place,
+    RunsPlace,
+)
 
 _LISTS: Mapping[str, Place] = {"journal": JOURNAL, "guides": GUIDES, "runs": RUNS}
 
@@ -56,12 +65,16 @@ def saved_view_of(kept: Mapping[str, Any]) -> SavedView:
     )
 
 
-def _place_to_json(place: Place) -> list[Any] | None:
+def _place_to_json(  # noqa: PLR0911 - one case per kind of place
+    place: Place,
+) -> list[Any] | None:
     match place:
         case None:
             return None
         case JournalPlace() | GuidesPlace() | RunsPlace():
             return [next(name for name, each in _LISTS.items() if each == place)]
+        case FindingPlace():
+            return ["finding", place.id]
         case ProcessKey():
             return ["process", place.machine, place.pid, place.start]
         case TaskKey():
@@ -75,10 +88,12 @@ def _place_to_json(place: Place) -> list[Any] | None:
             return ["machine", place]
 
 
-def _place_of(kept: object) -> Place:
+def _place_of(kept: object) -> Place:  # noqa: PLR0911 - one case per kind of place
     match cast("list[object]", kept) if isinstance(kept, list) else []:
         case [str(name)]:
             return _LISTS.get(name)
+        case ["finding", str(finding)]:
+            return FindingPlace(finding)
         case ["machine", str(machine)]:
             return MachineName(machine)
         case ["process", str(machine), int(pid), str(start)]:

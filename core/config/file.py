@@ -346,6 +346,7 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "theme": rules.one_of("dark", "light"),
     "ascii": rules.flag,
     "mouse": rules.flag,
+    "bell": rules.flag,
     "clipboard_limit": rules.whole(0, 10_000_000),
     "attach": rules.one_of("window", "switch"),
 }

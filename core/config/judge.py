@@ -56,4 +56,4 @@ class JudgeConfig:
 
     def number(self, rule: JudgeRule) -> float:
         """Return the number that holds for a rule."""
-        return self.values.get(rule.path, rule.default)
+        return self.values.get(rule.path, rule.default) if self.values else rule.default

@@ -102,6 +102,7 @@ class ScreenConfig:
         ascii: Draw only ASCII characters.
         mouse: Take mouse events, instead of leaving them to the terminal.
         clipboard_limit: The longest text that `y` copies, characters; 0: none.
+        bell: Ring the terminal's bell for new alarms.
         attach: Inside tmux, how to attach to a run on this computer.
     """
 
@@ -109,6 +110,7 @@ class ScreenConfig:
     ascii: bool = False
     mouse: bool = False
     clipboard_limit: int = 74_994
+    bell: bool = True
     attach: AttachWay = "window"
 
 

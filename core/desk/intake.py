@@ -26,6 +26,9 @@ MAX_WAITING_FRAMES = 2_000
 """Frames of a machine that wait; with more, its link is not read."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """The memory of those frames, bytes; the last of them may be larger."""
+MAX_ALL_WAITING_BYTES = 32 * 1024 * 1024
+"""The memory of the waiting frames of all machines, bytes. With more, no large answer that has come
+in part is read on."""
 LARGE_FRAME_BYTES = 256 * 1024
 """A frame that is larger is decoded beside the loop, in a thread that all machines share."""
 LARGE_FRAME_OBJECTS = 2_000
@@ -103,6 +106,9 @@ class Intake:
         self._posted: deque[Event] = deque()
         self._waiting: dict[MachineName, _Lane] = {}
         """Lanes with work, in the order of their turns."""
+        self._size = 0
+        """The memory of all frames that are not decoded, bytes."""
+        self._is_crowded = False
         self._woken = asyncio.Event()
         self._worker: ThreadPoolExecutor | None = None
         self._failure: BaseException | None = None
@@ -114,6 +120,7 @@ class Intake:
         lane.frames.append((received, at))
         lane.size += _weight(received)
         lane.hold()
+        self._count(_weight(received))
         self._queue(lane)
 
     def post(self, event: Event) -> None:
@@ -193,8 +200,18 @@ class Intake:
             lane.decoding.add_done_callback(self._end_decoding)
             return
         events = self._decode(lane.machine, received, at)
+        self._count(-_weight(received))
         self._decoded(lane.machine, received)
         lane.events.extend(events)
+
+    def _count(self, size: int) -> None:
+        """Count what waits now; large answers wait at their machines while that is too much."""
+        self._size += size
+        limit = MAX_ALL_WAITING_BYTES // 2 if self._is_crowded else MAX_ALL_WAITING_BYTES
+        if (self._size > limit) is not self._is_crowded:
+            self._is_crowded = not self._is_crowded
+            for lane in self._lanes.values():
+                lane.connection.hold_large(is_held=self._is_crowded)
 
     async def _decode_aside(self, lane: _Lane, received: Received, at: float) -> None:
         if self._worker is None:
@@ -213,6 +230,7 @@ class Intake:
             events = await loop.run_in_executor(self._worker, decode)
         finally:
             lane.decoding = None
+            self._count(-_weight(received))
         self._decoded(lane.machine, received)
         lane.events.extend(events)
         lane.spend(took, loop.time())

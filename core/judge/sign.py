@@ -109,6 +109,8 @@ class Kind:
         numbers: The numbers of the config that it uses.
         readings: In how many readings a sign must be seen before it opens a finding.
         misses: How many readings, one after the other, must lack it before its finding closes.
+        by_samples: Whether its rule of tasks looks at samples alone. A running task is then judged
+            when its samples were read, and not each time its row was.
         of_task, of_process, of_machine, of_fleet: Return what is seen at such a subject; None: the
             kind has nothing to say of it.
     """
@@ -118,6 +120,7 @@ class Kind:
     numbers: tuple[JudgeRule, ...] = ()
     readings: int = 2
     misses: int = 2
+    by_samples: bool = False
     of_task: Callable[[Scene, Task], Signs | None] | None = None
     of_process: Callable[[Scene, Process], Signs | None] | None = None
     of_machine: Callable[[Scene, Machine], Signs | None] | None = None

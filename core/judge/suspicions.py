@@ -36,6 +36,7 @@ from core.judge.standing import standing
 from core.judge.usual_calls import usual_calls
 from core.model.finding import SEVERITIES, Finding
 from core.model.suspicion import Subject, Suspicion
+from core.model.task import Task, TaskState
 
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
@@ -56,27 +57,30 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
+    scene = Scene(fleet=fleet, rules=rules, at=event.at, memo=memo)
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
             break  # the others are judged when they are read again
-        if isinstance(subject, TaskKey) and subject in fleet.tasks:
-            work += len(fleet.tasks[subject].samples)
+        task = fleet.tasks.get(subject) if isinstance(subject, TaskKey) else None
+        work += len(task.samples) if task is not None else 0
+        by_row = _is_row_alone(event, task)
         quiet_for = QUIET_S
-        for kind in _kinds_on(scope):
+        for kind in _kinds_on(scope, by_row=by_row):
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, subject, rules, memo)
+            now = judged.look(known, task or subject, scene)
             work += SIGN_WORK * judged.signs
             quiet_for = min(quiet_for, judged.quiet_for)
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
+                scene = replace(scene, fleet=fleet)
                 continue
             if now != known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
-        if scope in {"task", "process"}:
+        if scope in {"task", "process"} and not by_row:
             quiet[subject] = event.at + quiet_for
     fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
     if isinstance(event, TimePassed):
@@ -103,7 +107,6 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
 
 
 _NOTHING: Mapping[str, Suspicion] = {}
-_NONE = frozenset[str]()
 
 
 class _Judged:
@@ -125,15 +128,12 @@ class _Judged:
         self.signs = 0
 
     def look(
-        self,
-        known: Mapping[str, Suspicion],
-        subject: Subject,
-        rules: JudgeConfig,
-        memo: dict[object, Any],
+        self, known: Mapping[str, Suspicion], subject: Subject | Task, scene: Scene
     ) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a look at a subject."""
-        is_open = frozenset(key for key, each in known.items() if each.finding) if known else _NONE
-        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
+        """Return the suspicions after a look at a subject, in a scene without what is open."""
+        if known:
+            is_open = frozenset(key for key, each in known.items() if each.finding)
+            scene = replace(scene, open=is_open)
         seen = _seen(self._kind, scene, self._scope, subject)
         if seen is None:
             return known
@@ -234,26 +234,31 @@ def _with_words(finding: Finding, sign: Sign) -> Finding:
 
 
 @cache
-def _kinds_on(scope: Scope) -> tuple[Kind, ...]:
-    return tuple(each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+def _kinds_on(scope: Scope, *, by_row: bool = False) -> tuple[Kind, ...]:
+    """Return the kinds on a scope; `by_row`: without those that look at samples alone."""
+    kinds = (each for each in all_kinds() if getattr(each, f"of_{scope}") is not None)
+    return tuple(each for each in kinds if not (by_row and each.by_samples))
 
 
-def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | None:
+def _is_row_alone(event: Event, task: Task | None) -> bool:
+    """Whether an event read the row of a running task, and none of its samples."""
+    return isinstance(event, TasksSeen) and task is not None and task.state is TaskState.RUNNING
+
+
+def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Signs | None:
+    """Return what a kind sees at a subject; None: it can't tell, or the subject is not known."""
     fleet = scene.fleet
     if scope == "fleet":
         return kind.of_fleet(scene) if kind.of_fleet is not None else None
-    if isinstance(subject, TaskKey):
-        task = fleet.tasks.get(subject)
-        return kind.of_task(scene, task) if task is not None and kind.of_task is not None else None
+    if isinstance(subject, Task):
+        return kind.of_task(scene, subject) if kind.of_task is not None else None
     if isinstance(subject, ProcessKey):
         process = fleet.processes.get(subject)
-        if process is None or kind.of_process is None:
-            return None
-        return kind.of_process(scene, process)
-    machine = fleet.machines.get(subject) if subject is not None else None
-    if machine is None or kind.of_machine is None:
+        return kind.of_process(scene, process) if process is not None and kind.of_process else None
+    if isinstance(subject, TaskKey) or subject is None:
         return None
-    return kind.of_machine(scene, machine)
+    machine = fleet.machines.get(subject)
+    return kind.of_machine(scene, machine) if machine is not None and kind.of_machine else None
 
 
 def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:

@@ -8,6 +8,9 @@ a file of the system, a symbolic link, a URL). It can't answer for another proce
 import json
 import os
 import socket
+import struct
+import zipfile
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,3 +71,36 @@ def odd_places(folder: Path) -> dict[str, str]:
         "relative": "x.eval",
         "in proc": "/proc/self/environ",
     }
+
+
+def zip_bomb(path: Path, member: str, gibibytes: int, *, said_size: int | None = None) -> None:
+    """Write a log of a few megabytes, of which one member unpacks to so many GiB.
+
+    Args:
+        path: The file.
+        member: The name of the member.
+        gibibytes: Its size.
+        said_size: The size that the file says it has, bytes; None: the real one.
+    """
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    once = packer.compress(b" " * 2**24) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = once * (gibibytes * 64) + packer.flush()
+    size = gibibytes * 2**30 if said_size is None else said_size
+    name = member.encode()
+    common = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, 0, len(data), size, len(name), 0)
+    central = b"PK\x01\x02\x14\x00" + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
+    local = b"PK\x03\x04" + common + name
+    place = len(local) + len(data)
+    end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(central), place, 0)
+    path.write_bytes(local + data + central + end)
+    with zipfile.ZipFile(path) as log:
+        assert [each.file_size for each in log.infolist()] == [size]
+
+
+def many_members(path: Path, count: int) -> None:
+    """Write a log that says that it has so many empty members."""
+    fields = struct.pack("<HHHHHIIIHHHHHII", 20, 0, 0, 0, 33, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0)
+    entry = b"PK\x01\x02\x14\x00" + fields + b"a"
+    size = len(entry) * count
+    end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 65535, 65535, size, 0, 0)
+    path.write_bytes(entry * count + end)

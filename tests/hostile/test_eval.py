@@ -3,6 +3,7 @@
 # The shipped programs have no types.
 
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -23,9 +24,10 @@ from core.fold.reflected import reflected
 from core.model.log_summary import LogHeader
 from core.model.task import Task, TaskState
 from core.ports import MachineConnection
+from ssh.shipped.common.log_reading import run_log_script
 from ssh.shipped.log_script.places import check_place, time_limit
 from ssh.shipped.log_script.texts import Refused
-from tests.hostile.eval import ended_task, eval_with, odd_places
+from tests.hostile.eval import ended_task, eval_with, many_members, odd_places, zip_bomb
 from tests.support.desk_on_evals import LOCAL, Watched, watching
 from tests.support.fleets import (
     H1,
@@ -73,6 +75,39 @@ def listening() -> Generator[tuple[str, list[bytes]]]:
         threading.Thread(target=accept, daemon=True).start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}/x.eval", got
         server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("member", ["header.json", "summaries.json", "_journal/start.json"])
+def test_a_log_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, member: str) -> None:
+    zip_bomb(tmp_path / "x.eval", member, 3)
+    with pytest.raises(Refused, match="of 3072 MiB; evalroom reads at most 256 MiB"):
+        check_place(str(tmp_path / "x.eval"), None)
+
+
+@pytest.mark.timeout(240)
+def test_a_log_that_lies_about_its_size_or_has_a_million_members_costs_bounded_memory(
+    tmp_path: Path,
+) -> None:
+    zip_bomb(tmp_path / "lie.eval", "header.json", 3, said_size=100)
+    many_members(tmp_path / "many.eval", 1_000_000)
+    logs = [str(tmp_path / "lie.eval"), str(tmp_path / "many.eval")]
+    asked = {"what": "headers", "logs": logs, "bytes": 10**6, "schemes": []}
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    answers, why = run_log_script([sys.executable], asked, 200)
+    assert why is None
+    assert [bool(each["error"]) for each in answers] == [True, True]
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert max(begun, used) < 1_500_000 or used == begun  # KiB; far below what it would unpack to
+
+
+def test_a_log_of_too_many_members_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_members(tmp_path / "many.eval", 1_001)
+    check_place(str(tmp_path / "many.eval"), None)
+    monkeypatch.setattr("ssh.shipped.log_script.places.MAX_MEMBERS", 1_000)
+    with pytest.raises(Refused, match="more than 1000 members"):
+        check_place(str(tmp_path / "many.eval"), None)
 
 
 def this_computer(data_dir: Path) -> MachineConfig:

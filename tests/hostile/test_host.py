@@ -84,7 +84,7 @@ def test_each_flood_alone(attack: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", ["in-turn", "many-samples", "all-limits", "parts"])
+@pytest.mark.parametrize("attack", ["in-turn", "many-samples", "small-tasks", "parts"])
 def test_five_hostile_hosts_at_once(attack: str, tmp_path: Path) -> None:
     flooded(tmp_path, *[attack] * 5, seconds=45).check(0.5)
 

@@ -36,6 +36,7 @@ class FakeConnection:
         self.requests: list[Frame] = []
         self.retried = 0
         self.held: list[bool] = []
+        self.held_large: list[bool] = []
         self.accepted: list[str] = []
         self.signs_in: SignIn | None = None
         self.at_once = 0
@@ -87,6 +88,9 @@ class FakeConnection:
 
     def hold(self, *, is_held: bool) -> None:
         self.held.append(is_held)
+
+    def hold_large(self, *, is_held: bool) -> None:
+        self.held_large.append(is_held)
 
     def retry_now(self) -> None:
         self.retried += 1

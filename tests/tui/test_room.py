@@ -161,10 +161,12 @@ async def test_brackets_walk_the_history() -> None:
         assert front(app).place == task
 
 
-async def test_a_finding_opens_its_subject() -> None:
+async def test_a_finding_opens_and_from_there_its_subject() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("4", "down", "enter")
+        await shows(pilot, "open the task")
+        await pilot.press("enter")
         await pilot.pause()
         assert front(app).place == task_key("t1", H1, 100)
 

@@ -1,20 +1,28 @@
 """Keys that act on findings: acknowledge, mute."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from core.act.proposed_commands import proposed_target
 from core.finding_events import FindingsAcknowledged, FindingsMuted
 from core.fleet import Fleet
 from core.ids import SampleKey
 from core.judge.finding_list import can_be_acknowledged
-from core.model.finding import Finding
+from core.model.action import Verb
+from core.model.finding import Finding, Proposal
 from core.model.mute import Mute
 from core.ports import Room
 from core.text import shown
+from core.views.actions.action_menu import entry_of
 from core.views.findings.mute_choices import MUTE_TIMES, MuteBreadth, breadths
+from core.views.findings.proposals import proposal_word, proposed_action
 from tui.dialogs.choices import Choice, ChoiceDialog
 from tui.navigation import Place
 from tui.ui import Ui
+
+if TYPE_CHECKING:
+    from tui.controllers.actions import ActionController
 
 
 class FindingController:
@@ -23,11 +31,13 @@ class FindingController:
     Args:
         ui: The app.
         room: Where the findings are.
+        actions: Returns what opens previews.
     """
 
-    def __init__(self, ui: Ui, room: Room) -> None:
+    def __init__(self, ui: Ui, room: Room, actions: "Callable[[], ActionController]") -> None:
         self._ui = ui
         self._room = room
+        self._actions = actions
 
     @property
     def _fleet(self) -> Fleet:
@@ -50,6 +60,20 @@ class FindingController:
             self._ui.say("No open finding without an acknowledgement is selected.", "warning")
             return
         self._room.post(FindingsAcknowledged(at=self._room.now(), findings=chosen))
+
+    def propose(self, finding: Finding, proposal: Proposal) -> None:
+        """Open the preview of an action that a finding proposes."""
+        target, action = proposed_target(finding, proposal), proposed_action(proposal)
+        if target is None or action is None:
+            self._ui.say("This action has no target any more.", "warning")
+            return
+        if action.verb is not Verb.CONFIG:
+            entry = entry_of(self._fleet, (target,), action)
+            if entry is not None:
+                self._actions().take(entry)
+                return
+        word = proposal_word(proposal)
+        self._actions().preview(f"{word[:1].upper()}{word[1:]}", action, (target,))
 
     def mute(self, findings: Sequence[Finding]) -> None:
         """Ask what to mute and for how long, then mute it; also after a restart."""

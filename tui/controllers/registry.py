@@ -73,7 +73,9 @@ class Controllers:
         if self._findings is None:
             from tui.controllers.findings import FindingController  # noqa: PLC0415
 
-            self._findings = FindingController(self._ui, self._services.room)
+            self._findings = FindingController(
+                self._ui, self._services.room, actions=lambda: self.actions
+            )
         return self._findings
 
     @property

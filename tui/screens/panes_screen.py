@@ -16,7 +16,7 @@ from tui.arrangement import Arrangement
 from tui.keys.bindings import bindings
 from tui.keys.labels import labels
 from tui.keys.table import BY_NAME
-from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace, machine_of
+from tui.navigation import FindingPlace, GuidesPlace, JournalPlace, Place, RunsPlace, machine_of
 from tui.panes.action_bar import ActionBar
 from tui.panes.bars import HeaderBar, KeyBar, PaneBar
 from tui.panes.pane import Pane
@@ -368,7 +368,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if isinstance(pane, TablePane) and pane.marks:
             return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
         place = self.selected()
-        if place is None or isinstance(place, JournalPlace | GuidesPlace | RunsPlace):
+        if place is None or isinstance(
+            place, JournalPlace | GuidesPlace | RunsPlace | FindingPlace
+        ):
             return ()
         return (place,)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.guide.runner import GuideRunner
     from core.ids import MachineName
     from core.launch.ports import OutputChunk
-    from core.model.finding import Finding
+    from core.model.finding import Finding, Proposal
     from core.model.order import Order
     from core.model.run import Run
     from core.views.actions.action_menu import MenuEntry
@@ -133,6 +133,10 @@ class ScreenFindings(Protocol):
 
     def acknowledge(self, findings: "Sequence[Finding]") -> None:
         """Acknowledge findings."""
+        ...
+
+    def propose(self, finding: "Finding", proposal: "Proposal") -> None:
+        """Open the preview of an action that a finding proposes."""
         ...
 
     def mute(self, findings: "Sequence[Finding]") -> None:

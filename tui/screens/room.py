@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, cast
 from textual import on
 
 from core.fleet import Fleet
-from core.ids import MachineName, TaskKey
+from core.ids import TaskKey
 from core.model.finding import Finding
 from core.views.tables.findings import findings_table
 from core.views.tables.machines import machines_table
 from core.views.tables.samples import samples_table
 from core.views.tables.tasks import tasks_table
-from tui.navigation import Place, Subject
+from tui.navigation import FindingPlace, Place, Subject, subject_of
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.screens.panes_screen import PanesScreen, put
@@ -96,7 +96,7 @@ class RoomScreen(PanesScreen):
     def _about(self, key: object) -> Subject | None:
         findings = self.ui.room.fleet.findings
         finding = next((each for each in findings if each.id == key), None)
-        return place_of(finding) if finding is not None else None
+        return subject_of(finding) if finding is not None else None
 
     @on(TablePane.CursorMoved)
     def _task_moved(self, message: TablePane.CursorMoved) -> None:
@@ -108,11 +108,6 @@ class RoomScreen(PanesScreen):
         self.ui.remember()
 
     def open(self, pane: TablePane, key: object) -> None:
-        """Open a row; a finding opens its subject."""
-        self.ui.go(self._about(key) if pane is self.findings else cast("Place", key))
-
-
-def place_of(finding: Finding) -> Subject | None:
-    """Return the narrowest place that a finding names."""
-    machine: MachineName | None = finding.machine
-    return finding.sample or finding.task or finding.process or machine
+        """Open a row."""
+        is_finding = pane is self.findings
+        self.ui.go(FindingPlace(str(key)) if is_finding else cast("Place", key))

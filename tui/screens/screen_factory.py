@@ -1,7 +1,7 @@
 """Makes the screen of a place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace
+from tui.navigation import FindingPlace, GuidesPlace, JournalPlace, Place, RunsPlace
 from tui.screens.panes_screen import PanesScreen
 from tui.screens.ports import RoomUi
 
@@ -37,6 +37,10 @@ def screen_for(ui: RoomUi, place: Place) -> PanesScreen:  # noqa: PLR0911 - one 
             from tui.screens.runs import RunsScreen  # noqa: PLC0415
 
             return RunsScreen(ui, place)
+        case FindingPlace():
+            from tui.screens.finding import FindingScreen  # noqa: PLC0415
+
+            return FindingScreen(ui, place)
         case None:
             raise ValueError("the main screen exists once")
         case _:

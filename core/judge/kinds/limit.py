@@ -99,5 +99,6 @@ KIND = Kind(
     help="A pause holds samples that have used most of their time limit.",
     numbers=(_SUSPECT, _ALARM),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

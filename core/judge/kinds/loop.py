@@ -109,5 +109,6 @@ KIND = Kind(
     help="A sample takes far more turns or tokens than the finished samples of its task.",
     numbers=(_TIMES, _SAMPLES),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

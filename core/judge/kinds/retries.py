@@ -49,5 +49,6 @@ KIND = Kind(
     numbers=(_SHARE, _TIMES),
     readings=1,
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

@@ -369,5 +369,6 @@ KIND = Kind(
     help="A sample does one thing for longer than such things take.",
     numbers=tuple(rule for pair in _RULES.values() for rule in pair),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

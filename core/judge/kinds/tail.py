@@ -81,6 +81,7 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
         task=task.key,
         sample=sample,
         model=task.row.model,
+        covered_by=("outage",),
         count=len(running),
     )
 
@@ -90,5 +91,6 @@ KIND = Kind(
     help="Nearly all samples of a task are done, and the last ones do not end.",
     numbers=(_DONE, _TIMES, _LEAST),
     misses=1,
+    by_samples=True,
     of_task=_signs,
 )

@@ -75,5 +75,6 @@ KIND = Kind(
     name="timeout",
     help="A timeout ends model calls that are then retried: it is too tight.",
     numbers=(_CALLS,),
+    by_samples=True,
     of_task=_signs,
 )

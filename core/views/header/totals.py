@@ -166,7 +166,7 @@ def title(fleet: Fleet) -> Shown:
         each.severity == "alarm" and each.needs_attention(fleet.at) for each in fleet.findings
     )
     if alarms:
-        parts.append(plural(alarms, "finding"))
+        parts.append(plural(alarms, "alarm"))
     if not parts:
         running = sum(task.state is TaskState.RUNNING for task in fleet.tasks.values())
         parts.append(f"{running} running")

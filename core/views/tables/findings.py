@@ -1,11 +1,12 @@
 """The table of findings: open ones first, then closed ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.finding import Finding, Severity
 from core.views.cells import Span, Table, Tone, text_cell
+from core.views.findings.proposals import proposal_word
 from core.views.tables.fields import Fields, field, table
 
 TONES: dict[Severity, Tone] = {"alarm": "error", "suspect": "warning", "notice": "plain"}
@@ -66,10 +67,17 @@ FINDING_FIELDS = Fields[FindingLine](
         ),
         field(
             "what",
-            lambda line: text_cell(line.finding.text, limit=400),
+            lambda line: text_cell(_words(line), limit=400),
             lambda line: line.finding.text,
             width=20,
             grow=4,
+        ),
+        field(
+            "next",
+            lambda line: text_cell(_next(line.finding), "key"),
+            lambda line: _next(line.finding),
+            width=18,
+            rank=3,
         ),
         field(
             "age",
@@ -81,6 +89,22 @@ FINDING_FIELDS = Fields[FindingLine](
         ),
     )
 )
+
+
+def _words(line: FindingLine) -> str:
+    finding = line.finding
+    if not finding.is_open:
+        return finding.text
+    if finding.is_muted(line.now):
+        return f"(muted until {fmt.clock(finding.muted_until or 0.0)}) {finding.text}"
+    return f"(acknowledged) {finding.text}" if finding.acknowledged_at else finding.text
+
+
+def _next(finding: Finding) -> str:
+    """Return the first action that an open finding proposes; empty: none."""
+    if not finding.proposals or not finding.is_open:
+        return ""
+    return f"→ {proposal_word(finding.proposals[0])}"
 
 
 def _where(fleet: Fleet, finding: Finding) -> str:
@@ -101,18 +125,26 @@ def findings_table(fleet: Fleet, now: float) -> Table[str]:
     lines.sort(
         key=lambda line: (
             not line.finding.is_open,
+            line.finding.is_open and not line.finding.needs_attention(now),
             _RANK[line.finding.severity] if line.finding.is_open else 0,
             -line.changed_at,
         )
     )
+    has_next = any(_next(line.finding) for line in lines)
     still = sum(line.finding.is_open for line in lines)
-    return table(
+    found = table(
         FINDING_FIELDS,
         (
-            FINDING_FIELDS.row(line.finding.id, line, "plain" if line.finding.is_open else "dim")
+            FINDING_FIELDS.row(
+                line.finding.id, line, "plain" if line.finding.needs_attention(now) else "dim"
+            )
             for line in lines
         ),
         title="Findings",
         footer=f"{still} open · {len(lines) - still} closed" if lines else "",
         empty="no findings",
     )
+    if has_next:
+        return found
+    columns = tuple(each for each in found.columns if each.name != "next")
+    return replace(found, columns=columns)

@@ -5,6 +5,7 @@ import re
 import signal
 import stat
 import zipfile
+import zlib
 from contextlib import contextmanager
 
 from ssh.shipped.log_script.texts import Refused
@@ -12,7 +13,9 @@ from ssh.shipped.log_script.texts import Refused
 MAX_READ_S = 45.0  # of one log
 MAX_JSON_LOG_BYTES = 256 * 1024 * 1024  # Inspect reads a .json log as a whole
 MAX_MEMBER_BYTES = 256 * 1024 * 1024  # of a header or of summaries, as they are unpacked
-MAX_MEMBERS = 2000000
+MAX_MEMBERS = 250000
+MAX_DIRECTORY_BYTES = 32 * 1024 * 1024  # the list of members; a member has 100 bytes or so
+PIECE_BYTES = 1024 * 1024
 LOG_NAME = re.compile(r".+\.(?:eval|json)\Z", re.DOTALL)
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 READ_AS_A_WHOLE = re.compile(r"header\.json|(?:.*/)?(?:start|summaries|\d+)\.json|.*summaries.*")
@@ -63,16 +66,65 @@ def check_url(path, schemes):
 
 
 def refuse_bombs(local):
-    """Raise Refused if a part of a log that is read as a whole is very large, unpacked."""
-    try:
-        with zipfile.ZipFile(local) as log:
-            members = log.infolist()
-    except zipfile.BadZipFile:
-        return  # Inspect says what is wrong with it
-    if len(members) > MAX_MEMBERS:
-        raise Refused("it has more than %d members" % MAX_MEMBERS)
-    whole = (each for each in members if READ_AS_A_WHOLE.match(each.filename))
-    refuse_above(sum(each.file_size for each in whole), MAX_MEMBER_BYTES, "a header and summaries")
+    """Raise Refused if what is read as a whole of a log is very large, unpacked.
+
+    The sizes that the file states may be false, so each such member is unpacked here, piece by
+    piece.
+    """
+    with open(local, "rb") as file:
+        refuse_above(directory_size(file), MAX_DIRECTORY_BYTES, "a list of members")
+        try:
+            with zipfile.ZipFile(file) as log:
+                members = log.infolist()
+        except zipfile.BadZipFile:
+            return  # Inspect says what is wrong with it
+        if len(members) > MAX_MEMBERS:
+            raise Refused("it has more than %d members" % MAX_MEMBERS)
+        whole = [each for each in members if READ_AS_A_WHOLE.match(each.filename)]
+        said = sum(each.file_size for each in whole)
+        refuse_above(said, MAX_MEMBER_BYTES, "a header and summaries")
+        left = MAX_MEMBER_BYTES
+        for each in whole:
+            left -= unpacked_size(file, each, left)
+            if left < 0:
+                raise Refused("a header and summaries that are larger than the log says")
+
+
+def directory_size(file):
+    """Return how many bytes the list of members of a zip file has; 0: it is not one."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 70000))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + 16:
+        return 0
+    size = int.from_bytes(tail[at + 12 : at + 16], "little")
+    if size == 0xFFFFFFFF:  # then it stands in a record of its own
+        large = tail.rfind(b"PK\x06\x06", 0, at)
+        size = int.from_bytes(tail[large + 40 : large + 48], "little") if large >= 0 else 0
+    return size
+
+
+def unpacked_size(file, member, limit):
+    """Return the real size of a deflated member, counted up to just above `limit`."""
+    if member.compress_type != zipfile.ZIP_DEFLATED:
+        return member.compress_size
+    file.seek(member.header_offset + 26)
+    names = file.read(4)
+    file.seek(int.from_bytes(names[:2], "little") + int.from_bytes(names[2:], "little"), 1)
+    unpacker, size, left = zlib.decompressobj(-15), 0, member.compress_size
+    while left > 0 and not unpacker.eof and size <= limit:
+        piece = file.read(min(PIECE_BYTES, left))
+        if not piece:
+            break
+        left -= len(piece)
+        while piece and size <= limit:
+            try:
+                size += len(unpacker.decompress(piece, PIECE_BYTES))
+            except zlib.error:
+                return size  # Inspect says what is wrong with it
+            piece = unpacker.unconsumed_tail
+    return size
 
 
 def refuse_above(size, limit, what):

@@ -87,6 +87,7 @@ class WarmReader:
             raise Absent("%s was not found" % os.path.basename(argv[0])) from None
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
+        os.set_blocking(self.child.stdin.fileno(), False)
         self.key = key_of(words, env)
         try:
             [answer, *_] = answers_in(self.output(nonce, end), nonce) or [{}]
@@ -100,16 +101,29 @@ class WarmReader:
     def ask(self, asked, end):
         nonce = os.urandom(16).hex()
         line = json.dumps(dict(asked, nonce=nonce)).encode("ascii") + b"\n"
-        try:
-            os.write(self.child.stdin.fileno(), line)
-        except OSError:
-            raise ReaderGone from None
+        self.write(line, end)
         answers = answers_in(self.output(nonce, end), nonce)
         done = answers.pop()["done"] if answers and "done" in answers[-1] else 0
         why = "the log reader ended with status %d" % done if done else None
         if not answers and why is not None:
             raise Failed(why)
         return answers, why
+
+    def write(self, line, end):
+        """Write a request, which may be more than a pipe holds, to a script that may not read."""
+        fd = self.child.stdin.fileno()
+        while line:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Stuck("no answer in time")
+            if not select.select([], [fd], [], min(left, 5.0))[1]:
+                continue
+            try:
+                line = line[os.write(fd, line) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise ReaderGone from None
 
     def output(self, nonce, end):
         """Return what the script prints up to the line that ends its answer."""

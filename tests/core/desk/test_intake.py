@@ -7,7 +7,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from core.desk.intake import MAX_WAITING_BYTES, MAX_WAITING_FRAMES, Intake
+from core.desk.intake import (
+    MAX_ALL_WAITING_BYTES,
+    MAX_WAITING_BYTES,
+    MAX_WAITING_FRAMES,
+    Intake,
+)
 from core.events import Event, LinkHeard
 from core.frames import HEAD_WEIGHT, MAX_HEAD, Frame
 from core.ids import MachineName
@@ -120,6 +125,21 @@ async def test_the_link_of_a_full_lane_is_not_read_until_it_has_room(
     async with taken.running():
         await until(lambda: taken.count(H1) == count, "all are applied")
     assert taken.connections[H1].held == [True, False]
+
+
+async def test_no_large_answer_is_read_on_while_many_wait_of_whichever_machine() -> None:
+    taken = Taken()
+    size = MAX_ALL_WAITING_BYTES // 2 + 1
+    taken.send(H1, size=size)
+    assert taken.connections[H2].held_large == []
+    taken.send(H2, size=size)
+    for connection in taken.connections.values():
+        assert connection.held_large == [True]
+    assert taken.connections[H2].held == [True]
+    async with taken.running():
+        await until(lambda: taken.count(H1) == taken.count(H2) == 1, "both are applied")
+    for connection in taken.connections.values():
+        assert connection.held_large == [True, False]
 
 
 async def test_a_large_frame_is_decoded_beside_the_loop() -> None:

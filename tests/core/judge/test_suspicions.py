@@ -136,7 +136,11 @@ def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(
 
     [stall] = [each for each in all_kinds() if each.name == "stall"]
     kinds: dict[str, tuple[Kind, ...]] = {"task": (replace(stall, of_task=counted),)}
-    monkeypatch.setattr(suspicions, "_kinds_on", lambda scope: kinds.get(scope, ()))
+
+    def kinds_on(scope: str, **_: bool) -> tuple[Kind, ...]:
+        return kinds.get(scope, ())
+
+    monkeypatch.setattr(suspicions, "_kinds_on", kinds_on)
     rows = [task_row(task_id=f"t{number}") for number in range(100)]
     fleet = judged_after(named(), link(), process_seen(), tasks_seen(*rows))
     many = [sample(number) for number in range(500)]
@@ -158,3 +162,21 @@ def still_sign(scene: Scene, task: Task, key: SampleId) -> Sign:
         machine=task.key.machine,
         task=task.key,
     )
+
+
+def test_kinds_that_look_at_samples_are_judged_when_samples_were_read_and_at_the_end() -> None:
+    """A row that was read says nothing of samples, and is read far more often."""
+    [stall] = [each for each in all_kinds() if each.name == "stall"]
+    assert stall.by_samples
+    tool = Activity(type="tool", started_at=NOW)
+    hung = replace(sample(1, started_at=NOW - 5), activity=tool)
+    fleet = judged_after(named(), link(), process_seen(), tasks_seen(task_row()))
+    fleet = judged_after(samples_seen(hung, at=NOW + 100), fleet=fleet)
+    rows = (tasks_seen(task_row(total_tokens=n), at=NOW + 200 + n) for n in range(9))
+    fleet = judged_after(*rows, fleet=fleet)
+    assert fleet.findings == ()
+    fleet = judged_after(samples_seen(hung, at=NOW + 300), fleet=fleet)
+    assert [each.is_open for each in fleet.findings] == [True]
+    ended = tasks_seen(task_row(status="completed"), at=NOW + 301)
+    fleet = judged_after(ended, fleet=fleet)
+    assert [each.is_open for each in fleet.findings if each.kind == "stall"] == [False]

@@ -117,7 +117,7 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
     ]
     assert title(fleet) == "evalroom: 2 running"
     lost = judged(link(LinkState.DOWN, machine=H2), fleet=fleet)
-    assert title(lost) == "evalroom: 1 down, 1 finding"
+    assert title(lost) == "evalroom: 1 down, 1 alarm"
 
 
 def test_an_unknown_number_is_not_called_nothing() -> None:

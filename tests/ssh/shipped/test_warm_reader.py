@@ -5,6 +5,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,18 @@ def test_an_interpreter_without_inspect_is_named(reader: WarmReader) -> None:
     with pytest.raises(Absent):
         reader.run(["/no/python"], asked(), 5.0)
     assert reader.child is None
+
+
+def test_a_request_that_a_pipe_does_not_hold_waits_no_longer_than_its_time(
+    reader: WarmReader, tmp_path: Path
+) -> None:
+    many = asked(*(tmp_path / f"{number}-{'x' * 200}.eval" for number in range(2_000)))
+    assert len(reasons(reader.run(PYTHON, many, 90.0))) == 2_000
+    stopped: Any = reader.child
+    os.kill(stopped.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    with pytest.raises(Failed, match="no answer in time"):
+        reader.run(PYTHON, many, 1.0)
+    assert time.monotonic() - began < 30
+    assert reader.child is None
+    assert len(reasons(reader.run(PYTHON, many, 90.0))) == 2_000

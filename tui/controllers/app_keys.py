@@ -1,0 +1,23 @@
+"""Keys of the app that open a list."""
+
+from tui.navigation import GUIDES, JOURNAL, RUNS, Place
+
+
+class AppKeys:
+    """The actions of keys that open a list, for the app."""
+
+    def go(self, place: Place) -> None:
+        """Open the screen of a place."""
+        raise NotImplementedError
+
+    def action_journal(self) -> None:
+        """Open the journal of orders."""
+        self.go(JOURNAL)
+
+    def action_guides(self) -> None:
+        """Open the guides."""
+        self.go(GUIDES)
+
+    def action_runs(self) -> None:
+        """Open the list of runs."""
+        self.go(RUNS)
