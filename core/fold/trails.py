@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from core.model.machine import Gpu, MachineFacts
 from core.model.machine_trail import DiskPoint, MachineTrail
+from core.model.model_server import ModelServer
 
 IDLE_BELOW = 5.0
 """A GPU with less utilisation is idle, percent."""
@@ -14,6 +15,7 @@ POINT_EVERY_S = 60.0
 """Seconds between two points of a disk, on the host's clock."""
 MAX_DISKS = 10
 MAX_GPUS = 256
+MAX_SERVERS = 32
 MAX_GAP_S = 300.0
 """After a longer time without a reading, nobody knows whether a GPU was idle all the time."""
 
@@ -35,7 +37,29 @@ def with_reading(
         for gpu in facts.gpus[:MAX_GPUS]
         if gpu.utilisation is not None and gpu.utilisation < IDLE_BELOW and not gpu.lost
     }
-    return MachineTrail(disks=_disks(trail, facts), idle_since=MappingProxyType(idle))
+    return MachineTrail(
+        disks=_disks(trail, facts),
+        idle_since=MappingProxyType(idle),
+        servers=_servers(trail.servers, facts.model_servers),
+    )
+
+
+def _servers(
+    before: tuple[ModelServer, ...], now: tuple[ModelServer, ...] | None
+) -> tuple[ModelServer, ...]:
+    if now is None:
+        return before
+    there = {each.key for each in now}
+    ports = {each.port for each in now}
+    served = {(each.kind, each.model) for each in now}
+    gone = [
+        each
+        for each in before
+        if each.key not in there
+        and each.port not in ports
+        and (each.kind, each.model) not in served
+    ]
+    return (*now, *gone)[:MAX_SERVERS]
 
 
 def gpu_key(gpu: Gpu) -> str:

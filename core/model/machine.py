@@ -7,6 +7,7 @@ from typing import Literal
 from core.ids import MachineName
 from core.model.limits import LeftOut
 from core.model.machine_trail import MachineTrail
+from core.model.model_server import ModelServer
 
 LinkKind = Literal["asyncssh", "command"]
 
@@ -284,6 +285,7 @@ class MachineFacts:
         gpu_error: Why it could not be read; or what it warned of, while its state is ok.
         docker: Docker on the machine.
         inspect: The Inspect of the configured Python.
+        model_servers: The model servers that run there; None: not read.
         left_out: How many GPUs, containers, disks and processes on GPUs were left out, because
             they are too many.
     """
@@ -300,6 +302,7 @@ class MachineFacts:
     gpu_error: str | None = None
     docker: Docker = Docker()
     inspect: InspectFound = InspectFound()
+    model_servers: tuple[ModelServer, ...] | None = None
     left_out: int = 0
 
 

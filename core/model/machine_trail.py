@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.model.model_server import ModelServer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskPoint:
@@ -21,7 +23,10 @@ class MachineTrail:
         disks: Recent points of each disk by its path, oldest first.
         idle_since: Since when each GPU that is idle now has been so, Unix seconds on the host's
             own clock, by its id or its number.
+        servers: Model servers that were seen, with their last answers; those that are gone too,
+            until another one takes their place.
     """
 
     disks: Mapping[str, tuple[DiskPoint, ...]] = field(default_factory=lambda: MappingProxyType({}))
     idle_since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    servers: tuple[ModelServer, ...] = ()

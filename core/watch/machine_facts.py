@@ -19,6 +19,7 @@ from core.model.machine import MachineFacts, ProbeFound
 MAX_FACTS_BYTES = 4 * 1024 * 1024
 MAX_FACT_OBJECTS = 20_000
 """Objects in the facts of a machine: GPUs, containers, processes on GPUs, disks."""
+MAX_SERVERS = 32
 MAX_GPUS, MAX_GPU_PROCESSES, MAX_CONTAINERS, MAX_DISKS, MAX_LOADS = 256, 200, 2_000, 100, 3
 _LONG_NUMBER = re.compile(rb"\d{19}")
 _FACTS = msgspec.json.Decoder(MachineFacts, strict=False)
@@ -49,6 +50,8 @@ def _bounded(facts: MachineFacts) -> MachineFacts:
     """Return the facts with lists that no honest host exceeds, and the number of items cut."""
     gpus, containers = facts.gpus[:MAX_GPUS], facts.docker.containers[:MAX_CONTAINERS]
     disks = facts.disks[:MAX_DISKS]
+    if facts.model_servers is not None and len(facts.model_servers) > MAX_SERVERS:
+        facts = replace(facts, model_servers=facts.model_servers[:MAX_SERVERS])
     pids = sum(max(0, len(gpu.pids) - MAX_GPU_PROCESSES) for gpu in gpus)
     if pids:
         gpus = tuple(replace(gpu, pids=gpu.pids[:MAX_GPU_PROCESSES]) for gpu in gpus)

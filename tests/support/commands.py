@@ -60,7 +60,7 @@ class Home:
 
     def watch_here(self, data_dir: Path, name: str = "here") -> None:
         """Name this computer, and the data folder of the evals to see."""
-        self.configure(machine(name, data_dir))
+        self.configure(machine(name, data_dir) + NO_PRESSURE)
 
     def run(
         self,
@@ -96,6 +96,16 @@ class Home:
             [*EVALROOM, *words], env={**self.env, **(env or {})}, cwd=self.folder,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, start_new_session=True,
         )  # fmt: skip
+
+
+NO_PRESSURE = """
+[judge.pressure]
+memory = { suspect = 100, alarm = 100 }
+disk = { suspect = 0, alarm = 0 }
+full-in = { suspect = 0, alarm = 0 }
+load = { suspect = 1000, alarm = 1000 }
+"""
+"""What the computer that runs the tests is short of is not among the findings of a test."""
 
 
 def machine(name: str, data_dir: Path | str = HOMES_EVALS, command: Sequence[str] = ()) -> str:

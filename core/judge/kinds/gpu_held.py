@@ -8,9 +8,10 @@ from core.fold.trails import gpu_key
 from core.format import size
 from core.judge.gpu_holders import strangers_on
 from core.judge.levels import power_above
+from core.judge.server_users import users_of
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.model.finding import Severity
-from core.model.machine import Gpu, Machine, ToolState
+from core.model.machine import Gpu, GpuProcess, Machine, ToolState
 from core.text import shown
 
 _SHARE = JudgeRule(
@@ -41,6 +42,8 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
         strangers = strangers_on(gpu, evals)
         if not strangers or len(strangers) < len(gpu.pids):
             continue  # an eval holds it too, or nobody that can be seen
+        if any(_is_used_server(scene.fleet, machine, each) for each in strangers):
+            continue
         idle = machine.trail.idle_since.get(gpu_key(gpu))
         is_idle = idle is not None and facts.at - idle >= scene.rules.number(_IDLE)
         severity: Severity = "suspect" if is_idle else "notice"
@@ -59,6 +62,16 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
             )
         )
     return signs(facts.at, found)
+
+
+def _is_used_server(fleet: Fleet, machine: Machine, holder: GpuProcess) -> bool:
+    """Whether a process belongs to a model server that running tasks use."""
+    servers = machine.facts.model_servers if machine.facts is not None else None
+    return any(
+        (holder.pid == each.pid or each.kind in holder.name.lower())
+        and users_of(fleet, machine, each)
+        for each in servers or ()
+    )
 
 
 def _has_evals(fleet: Fleet, machine: Machine) -> bool:

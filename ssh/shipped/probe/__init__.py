@@ -10,7 +10,8 @@ What it does:
   - sends the desk's requests to their control sockets (HTTP over a unix socket) and reports
     what changed;
   - reads logs of evals that have ended, with this machine's own Inspect, one start at a time;
-  - reads GPUs, memory, load, disks and Docker every few seconds.
+  - reads GPUs, memory, load, disks and Docker every few seconds;
+  - asks model servers of this machine (vLLM, SGLang, Ollama) for their health, on the loopback.
 
 docs/frames.md of evalroom describes the messages. In short: a line of JSON, then as many
 bytes as its `body` says.

@@ -12,6 +12,7 @@ from ssh.shipped.probe.docker import DockerReader
 from ssh.shipped.probe.frames import compact
 from ssh.shipped.probe.gpus import GpuReader
 from ssh.shipped.probe.inspect_version import read_inspect_version
+from ssh.shipped.probe.model_servers import read_model_servers
 from ssh.shipped.probe.reading import Reading
 
 INSPECT_EVERY_S = 300.0
@@ -32,7 +33,8 @@ class Facts(threading.Thread):
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version
         )
         self.disks = self.reading("disks", self.every, DiskReader(probe))
-        self.readings = (self.gpus, self.docker, self.inspect, self.disks)
+        self.models = self.reading("models", self.every, read_model_servers)
+        self.readings = (self.gpus, self.docker, self.inspect, self.disks, self.models)
 
     def reading(self, name, period, read):
         return Reading(name, period, read, self.on_read, lambda: self.probe.polling)
@@ -114,6 +116,7 @@ class Facts(threading.Thread):
                     "python": sys.executable,
                     "error": inspect_error,
                 },
+                "model_servers": self.models.value,
                 "clock": time.time(),
             }
         )
