@@ -148,6 +148,7 @@ def _sign(scene: Scene, key: ProcessKey, waiting: list[_Waiting]) -> Sign:
         process=key,
         task=task.key,
         model=task.row.model,
+        covered_by=("outage",),
         count=len(waiting),
     )
 
