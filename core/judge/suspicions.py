@@ -57,6 +57,7 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
+    scene = Scene(fleet=fleet, rules=rules, at=event.at, memo=memo)
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
             break  # the others are judged when they are read again
@@ -68,12 +69,13 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, subject, rules, memo)
+            now = judged.look(known, task or subject, scene)
             work += SIGN_WORK * judged.signs
             quiet_for = min(quiet_for, judged.quiet_for)
             if scope == "fleet":  # others ask for these: they come first, and are known at once
                 fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
                 fleet = with_findings(fleet, judged.findings)
+                scene = replace(scene, fleet=fleet)
                 continue
             if now != known:
                 suspicions[place] = now
@@ -105,7 +107,6 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
 
 
 _NOTHING: Mapping[str, Suspicion] = {}
-_NONE = frozenset[str]()
 
 
 class _Judged:
@@ -127,15 +128,12 @@ class _Judged:
         self.signs = 0
 
     def look(
-        self,
-        known: Mapping[str, Suspicion],
-        subject: Subject,
-        rules: JudgeConfig,
-        memo: dict[object, Any],
+        self, known: Mapping[str, Suspicion], subject: Subject | Task, scene: Scene
     ) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a look at a subject."""
-        is_open = frozenset(key for key, each in known.items() if each.finding) if known else _NONE
-        scene = Scene(fleet=self._fleet, rules=rules, at=self._at, open=is_open, memo=memo)
+        """Return the suspicions after a look at a subject, in a scene without what is open."""
+        if known:
+            is_open = frozenset(key for key, each in known.items() if each.finding)
+            scene = replace(scene, open=is_open)
         seen = _seen(self._kind, scene, self._scope, subject)
         if seen is None:
             return known
@@ -247,22 +245,20 @@ def _is_row_alone(event: Event, task: Task | None) -> bool:
     return isinstance(event, TasksSeen) and task is not None and task.state is TaskState.RUNNING
 
 
-def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject) -> Signs | None:
+def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Signs | None:
+    """Return what a kind sees at a subject; None: it can't tell, or the subject is not known."""
     fleet = scene.fleet
     if scope == "fleet":
         return kind.of_fleet(scene) if kind.of_fleet is not None else None
-    if isinstance(subject, TaskKey):
-        task = fleet.tasks.get(subject)
-        return kind.of_task(scene, task) if task is not None and kind.of_task is not None else None
+    if isinstance(subject, Task):
+        return kind.of_task(scene, subject) if kind.of_task is not None else None
     if isinstance(subject, ProcessKey):
         process = fleet.processes.get(subject)
-        if process is None or kind.of_process is None:
-            return None
-        return kind.of_process(scene, process)
-    machine = fleet.machines.get(subject) if subject is not None else None
-    if machine is None or kind.of_machine is None:
+        return kind.of_process(scene, process) if process is not None and kind.of_process else None
+    if isinstance(subject, TaskKey) or subject is None:
         return None
-    return kind.of_machine(scene, machine)
+    machine = fleet.machines.get(subject)
+    return kind.of_machine(scene, machine) if machine is not None and kind.of_machine else None
 
 
 def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:

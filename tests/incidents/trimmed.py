@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 _LEFT_OUT = frozenset({"LinkHeard", "SurfaceRead", "ScoreSeen"})
 _NOT_READ = frozenset({"raw", "variables", "boot_id", "namespace", "socket_path"})
@@ -29,6 +29,8 @@ def trimmed(
             for name in _FACTS:
                 if name not in kept:
                     event["facts"].pop(name, None)
+            disks = event["facts"].get("disks", ())
+            event["facts"]["disks"] = [each for each in disks if each["what"] == "logs"]
         if event["event"] == "ProbeAnswered":
             event["probe"] |= {"platform": "Linux", "user": "op"}
         text = json.dumps(_without(event))
@@ -40,13 +42,13 @@ def trimmed(
 
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
-        items: dict[str, Any] = value
+        items = cast("dict[str, Any]", value)
         return {
             key: _without(each)
             for key, each in items.items()
             if key not in _NOT_READ and each is not None
         }
     if isinstance(value, list):
-        listed: list[Any] = value
+        listed = cast("list[object]", value)
         return [_without(each) for each in listed]
     return value
