@@ -1,6 +1,6 @@
 """Stretches a recording: from one moment on, every time in it is so many seconds later."""
 
-from typing import Any
+from typing import Any, cast
 
 YEAR_S = 366 * 86_400.0
 _SPANS = ("total_time", "working_time")
@@ -30,7 +30,7 @@ class Stretched:
 
     def _moved(self, value: Any, read_at: float) -> Any:
         if isinstance(value, dict):
-            items: dict[str, Any] = value
+            items = cast("dict[str, Any]", value)
             moved = {key: self._moved(each, read_at) for key, each in items.items()}
             began = items.get("started_at")
             ended = items.get("completed_at") or read_at
@@ -38,8 +38,7 @@ class Stretched:
                 moved |= {key: moved[key] + self._by for key in _SPANS if moved.get(key)}
             return moved
         if isinstance(value, list):
-            listed: list[Any] = value
-            return [self._moved(each, read_at) for each in listed]
+            return [self._moved(each, read_at) for each in cast("list[Any]", value)]
         if isinstance(value, float) and abs(value - read_at) < YEAR_S and value > YEAR_S:
             return self.time(value)
         return value

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 _LEFT_OUT = frozenset({"LinkHeard", "SurfaceRead", "ScoreSeen"})
 _NOT_READ = frozenset({"raw", "variables", "boot_id", "namespace", "socket_path"})
@@ -40,13 +40,12 @@ def trimmed(
 
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
-        items: dict[str, Any] = value
+        items = cast("dict[str, Any]", value)
         return {
             key: _without(each)
             for key, each in items.items()
             if key not in _NOT_READ and each is not None
         }
     if isinstance(value, list):
-        listed: list[Any] = value
-        return [_without(each) for each in listed]
+        return [_without(each) for each in cast("list[Any]", value)]
     return value
