@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -53,7 +54,7 @@ class Stage:
         """Start the evals and the room, do the acts, and end when the time is over."""
         self.home.folder.mkdir()
         self.home.configure(self._config())
-        room = self.home.start("--record", str(self.recording), "watch", "--json")
+        room = self.home.start("--record", str(self.recording), "watch", "--json", env=self.more)
         printed = threading.Thread(target=room.communicate, daemon=True)
         printed.start()
         try:
@@ -64,7 +65,7 @@ class Stage:
             end: dict[str, Any] = {"at": self.told["seconds"], "do": "look"}
             for act in (*acts, end):
                 time.sleep(max(0.0, began + act["at"] - time.time()))
-                self.marks.append((act["do"], time.time()))
+                self.marks.append((act.get("name", act["do"]), time.time()))
                 self._do(act, room.pid)
             room.send_signal(signal.SIGINT)
             printed.join(60)
@@ -146,6 +147,7 @@ class Stage:
                 keep=each.get("keep", False),
                 eval_set=each.get("eval_set", False),
                 data_dir=self._data_dir(each.get("machine", "gpu-1")),
+                log_dir=self.folder / "disk" / "logs" if self.told.get("disk_mib") else None,
                 env={**self.more, **served} if each.get("served") else self.more,
             )
             self.started[name] = one
@@ -163,16 +165,26 @@ class Stage:
                 one.kill()
             case "stop":
                 os.kill(one.pid, signal.SIGSTOP)
-            case "cut" | "asleep":
-                if act["do"] == "asleep":
-                    os.killpg(room, signal.SIGSTOP)
-                self._cut()
-            case "mend" | "awake":
-                (self.folder / "cut").unlink()
-                if act["do"] == "awake":
-                    os.killpg(room, signal.SIGCONT)
+            case "fill":
+                filled = self.folder / "disk" / f"filled at {act['at']}"
+                filled.write_bytes(bytes(act["mib"] * 2**20))
             case "serve":
                 self.server.status = act["status"]
+            case _:
+                self._do_to_room(act["do"], room)
+
+    def _do_to_room(self, what: str, room: int) -> None:
+        match what:
+            case "asleep":
+                os.killpg(room, signal.SIGSTOP)
+                self._cut()
+            case "cut":
+                self._cut()
+            case "mend":
+                (self.folder / "cut").unlink()
+            case "awake":
+                (self.folder / "cut").unlink()
+                os.killpg(room, signal.SIGCONT)
             case other:  # a named moment, such as one at which the recording is stretched
                 assert other == "look", other
 
@@ -192,6 +204,22 @@ exec /bin/sh
 
 
 @contextmanager
+def _disk(told: Mapping[str, Any], folder: Path) -> Generator[None]:
+    """Mount a small disk for the logs, as root can."""
+    if not told.get("disk_mib"):
+        yield
+        return
+    place = folder / "disk"
+    place.mkdir()
+    size = f"size={told['disk_mib']}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", place], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+@contextmanager
 def _variables(told: Mapping[str, Any], folder: Path) -> Generator[Mapping[str, str]]:
     if not told.get("docker"):
         yield {}
@@ -204,7 +232,11 @@ def record(name: str) -> None:
     """Make one recording."""
     file = FOLDER / f"{name}.toml"
     told = tomllib.loads(file.read_text())
-    with running_evals() as evals, _variables(told, evals.folder) as more:
+    with (
+        running_evals() as evals,
+        _variables(told, evals.folder) as more,
+        _disk(told, evals.folder),
+    ):
         stage = Stage(told, evals, more)
         try:
             stage.run()
@@ -226,7 +258,7 @@ def record(name: str) -> None:
     lacking = wanted - set(moments)
     if lacking:
         raise SystemExit(f"{name}: these moments did not come: {', '.join(sorted(lacking))}")
-    wanted |= {each["do"] for each in told.get("acts", ())}
+    wanted |= {each.get("name", each["do"]) for each in told.get("acts", ())}
     named = {each: round(moments[each] - first, 2) for each in sorted(wanted)}
     written = file.read_text().partition("\n[moments]\n")[0].rstrip("\n") + "\n"
     file.write_text(written + ("\n" + tomli_w.dumps({"moments": named}) if named else ""))

@@ -38,7 +38,8 @@ class Stretched:
                 moved |= {key: moved[key] + self._by for key in _SPANS if moved.get(key)}
             return moved
         if isinstance(value, list):
-            return [self._moved(each, read_at) for each in cast("list[Any]", value)]
+            listed = cast("list[object]", value)
+            return [self._moved(each, read_at) for each in listed]
         if isinstance(value, float) and abs(value - read_at) < YEAR_S and value > YEAR_S:
             return self.time(value)
         return value

@@ -30,7 +30,8 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
-from core.judge.kinds import all_rules
+from core.judge.kinds import all_kinds, all_rules
+from core.judge.suspicions import FLEET_INTERVAL_S
 from core.model.finding import Finding, Severity
 from tests.support.tree import ROOT
 
@@ -40,6 +41,7 @@ READINGS = (
     ProcessSeen, ProcessGone, LinkChanged,
 )  # fmt: skip
 """Events that show something new of the subject of a finding."""
+_OF_FLEET = frozenset(each.name for each in all_kinds() if each.of_fleet is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +193,13 @@ def judged(events: Sequence[Event], rules: JudgeConfig) -> Judged:
 def deadline(events: Sequence[Event], incident: Incident, expected: Expected) -> float:
     """Return by when a finding must be there, Unix seconds at the desk.
 
-    That is the reading after the first one at which its rule allows it.
+    That is the reading after the first one at which its rule allows it. Kinds that look at the
+    whole fleet do so every few seconds.
     """
     first = events[0].at
     earliest = first + incident.moments.get(expected.after, 0.0) + expected.within
+    if expected.kind in _OF_FLEET:
+        earliest += FLEET_INTERVAL_S
     readings = [each.at for each in events if each.at >= earliest and _may_prove(each, expected)]
     times = sorted(set(readings))
     return times[1] if len(times) > 1 else times[0] if times else earliest

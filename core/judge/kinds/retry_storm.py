@@ -153,6 +153,7 @@ def _of_model(scene: Scene, model: str, storms: list[_Storm]) -> Sign:
         closes_when=_closes(scene),
         machine=next(iter(machines)) if len(machines) == 1 else None,
         model=model,
+        covered_by=("outage",),
         count=sum(each.task.waits[-1].waiting for each in storms),
     )
 

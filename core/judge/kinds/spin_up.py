@@ -15,7 +15,7 @@ from core.judge.sign import Kind, Scene, Sign, Signs
 from core.judge.words import key_of, last_step, name_of, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
-from core.model.process import Process
+from core.model.process import Process, ProcessState
 from core.model.sample import Sample, SampleStatus
 from core.model.task import Task, TaskState
 from core.text import shown
@@ -31,6 +31,7 @@ _TIMES = JudgeRule(
 
 NOTED_FROM = 0.5
 """Part of the time from which a reading counts as one of those that must agree."""
+_BEGINS = frozenset({ProcessState.STARTING, ProcessState.LIVE})
 _MAX_COMMAND_CHARACTERS = 60
 _PAUSE = Proposal(action="pause", scope="task")
 _CANCEL = Proposal(action="cancel", scope="task")
@@ -59,8 +60,42 @@ def _signs(scene: Scene) -> Signs:
         found = _waiting(scene, task, usual.get((task.row.task, task.row.model), 0.0))
         if found is not None:
             waiting.setdefault(task.key.process, []).append(found)
-    return Signs(
-        reading=scene.at, found=tuple(_sign(scene, key, each) for key, each in waiting.items())
+    signs = [_sign(scene, key, each) for key, each in waiting.items()]
+    signs += [
+        sign
+        for process in scene.fleet.processes.values()
+        if not process.tasks and (sign := _before_its_tasks(scene, process)) is not None
+    ]
+    return Signs(reading=scene.at, found=tuple(signs))
+
+
+def _before_its_tasks(scene: Scene, process: Process) -> Sign | None:
+    """Return the sign of a process that lists no task yet; None: it has not run for long.
+
+    Inspect builds the images of a task before it lists the task.
+    """
+    key, bound = process.key, scene.rules.number(_LEAST)
+    if process.state not in _BEGINS or process.started_at is None:
+        return None
+    if process.tasks_left_out or not scene.fleet.is_up(key.machine):
+        return None
+    lasted = scene.at + scene.fleet.clock_offset(key.machine) - process.started_at
+    if lasted < bound * NOTED_FROM:
+        return None
+    command = _command(process)
+    waits_for = f"it waits for {_command_words(command)}" if command is not None else ""
+    lasts = short_time(last_step(lasted, bound))
+    text = f"Process {key.pid} has no task after over {lasts}"
+    return Sign(
+        key=_key(key),
+        severity="suspect" if lasted >= bound else None,
+        reading=scene.at,
+        text=sentences(f"{text}; {waits_for}" if waits_for else text, "See its output, or end it"),
+        since=round(scene.at - lasted),
+        cause=waits_for,
+        closes_when="a sample ends",
+        machine=key.machine,
+        process=key,
     )
 
 
@@ -113,6 +148,7 @@ def _sign(scene: Scene, key: ProcessKey, waiting: list[_Waiting]) -> Sign:
         process=key,
         task=task.key,
         model=task.row.model,
+        covered_by=("outage",),
         count=len(waiting),
     )
 
@@ -121,8 +157,7 @@ def _waits_for(process: Process | None, task: Task) -> str:
     """Return what a task waits for, as far as its trace and its samples tell."""
     command = _command(process)
     if command is not None:
-        name = shown(f"{command.what} {command.words}".strip(), _MAX_COMMAND_CHARACTERS)
-        return f"it waits for {name}"
+        return f"it waits for {_command_words(command)}"
     running = _running(task)
     if not running:
         waiting = task.row.samples.in_flight
@@ -147,6 +182,10 @@ def _command(process: Process | None) -> Operation | None:
         if each.is_command and each.sample is None
     ]
     return min(commands, key=lambda each: each.since, default=None)
+
+
+def _command_words(command: Operation) -> str:
+    return shown(f"{command.what} {command.words}".strip(), _MAX_COMMAND_CHARACTERS)
 
 
 _DOING = {

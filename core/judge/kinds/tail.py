@@ -81,6 +81,7 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
         task=task.key,
         sample=sample,
         model=task.row.model,
+        covered_by=("outage",),
         count=len(running),
     )
 

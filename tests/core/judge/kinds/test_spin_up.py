@@ -14,8 +14,12 @@ from core.model.sample import Activity, Sample
 from core.model.task import TaskRow
 from tests.support.fleets import (
     NOW,
+    judged_after,
     link,
+    named,
+    process_gone,
     process_key,
+    process_seen,
     sample,
     samples_seen,
     task_key,
@@ -136,3 +140,17 @@ def test_hostile_names_do_no_harm() -> None:
     row, build = replace(ROW, task=HOSTILE), replace(BUILD, words=HOSTILE)
     [long] = found(read_for(905, row, operations=(build,)), "spin-up")
     assert is_harmless(long)
+
+
+def test_a_process_that_lists_no_task_waits_too() -> None:
+    """Inspect builds images before it lists the task."""
+    build = OperationsSeen(at=NOW + 10, process=process_key(), operations=(BUILD,))
+    fleet = judged_after(named(), link(), process_seen(started_at=NOW), build)
+    for seconds in (500, 890, 905, 911):
+        fleet = after(fleet, tasks_seen(at=NOW + seconds))
+    [waits] = found(fleet, "spin-up")
+    assert "no task after over 15m; it waits for docker compose build" in waits.text
+    fleet = after(fleet, process_gone(at=NOW + 920))
+    for seconds in (926, 932, 938):
+        fleet = after(fleet, link(at=NOW + seconds))
+    assert not any(each.is_open for each in fleet.findings if each.kind == "spin-up")

@@ -1,0 +1,2 @@
+FROM bb:1
+RUN sleep 60
