@@ -77,7 +77,7 @@ _activities = st.builds(
     detail=st.sampled_from(["m", "bash"]) | texts,
     deadline=maybe(_times),
 )
-_samples = st.builds(
+_samples: st.SearchStrategy[Any] = st.builds(
     replace,
     samples,
     status=st.sampled_from(["running", "running", "completed", "error"]),
@@ -85,7 +85,7 @@ _samples = st.builds(
     last_activity_at=maybe(_times),
     activity=maybe(_activities),
 )
-_rows = st.builds(
+_rows: st.SearchStrategy[Any] = st.builds(
     replace,
     task_rows,
     task_id=st.just("t1"),
@@ -95,7 +95,7 @@ _rows = st.builds(
     started_at=maybe(_times),
 )
 _sizes = st.sampled_from([None, 0, 1, -1, 10**9, 10**12, 10**25])
-_facts = st.builds(
+_facts: st.SearchStrategy[Any] = st.builds(
     replace,
     any_facts,
     cpus=maybe(st.sampled_from([0.0, 0.5, 8.0])),
