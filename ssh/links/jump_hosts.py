@@ -189,17 +189,16 @@ class JumpHosts:
                 )
             seat = Seat(shared)
             shared.seats.add(seat)
-            try:
-                await asyncio.shield(shared.opening)
-            except MachineError as error:
-                await seat.close()
-                if isinstance(error, NeedsYou) and way.is_interactive > shared.is_interactive:
-                    continue  # the operator can be asked now
-                raise _for(way.machine, error) from error.__cause__
-            except BaseException:
-                await seat.close()
-                raise
-            return seat, jump.credentials
+            async with contextlib.AsyncExitStack() as undo:
+                undo.push_async_callback(seat.close)
+                try:
+                    await asyncio.shield(shared.opening)
+                except MachineError as error:
+                    if isinstance(error, NeedsYou) and way.is_interactive > shared.is_interactive:
+                        continue  # the operator can be asked now
+                    raise _for(way.machine, error) from error.__cause__
+                undo.pop_all()
+                return seat, jump.credentials
 
     async def _open(self, jump: _Jump, route: tuple[Hop, ...], way: Way) -> Connected:
         """Log in to the last host of `route`, over those before it."""
