@@ -9,7 +9,7 @@ from core import format as fmt
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import TextLine
-from core.views.findings.since import since_lines
+from core.views.since import since_lines
 from tui.dialogs.since import SinceDialog
 from tui.ui import Ui
 

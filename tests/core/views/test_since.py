@@ -1,7 +1,7 @@
 """What changed since the operator looked: run by run, in order."""
 
 from core.fleet import Fleet
-from core.views.findings.since import since_lines
+from core.views.since import since_lines
 from tests.support.fleets import (
     NOW,
     judged_after,
