@@ -44,8 +44,8 @@ REPLY_GRACE_S = 3.0
 """How long past a request's deadline the desk waits for the probe's own timeout, seconds."""
 WRITE_TIMEOUT_S = 60.0
 """How long one write may take, seconds."""
-READ_RATE_BYTES = 16 * 1024 * 1024
-"""Bytes per second that are read from a probe in the long run; a hundred times the usual."""
+READ_RATE_BYTES = 6 * 1024 * 1024
+"""Bytes per second that are read from a probe in the long run; many times the usual."""
 READ_BURST_BYTES = 96 * 1024 * 1024
 """Bytes that may come at once: three of the largest answers."""
 FRAMES_AT_ONCE = 100

@@ -20,6 +20,8 @@ TURN_S = 0.008
 """Seconds of work after which other asyncio tasks run."""
 SHARE = 0.3
 """The part of all time that the frames of one machine may take, in the long run."""
+ALL_SHARE = 0.5
+"""The part that those of all machines may take that had too much, together."""
 BURST_S = 2.0
 """Seconds that they may take at once, after a time with few frames."""
 MAX_WAITING_FRAMES = 2_000
@@ -64,13 +66,13 @@ class _Lane:
     def has_work(self) -> bool:
         return bool(self.events) or (bool(self.frames) and self.decoding is None)
 
-    def spend(self, seconds: float, now: float) -> None:
-        """Count work that was done for it; it rests where that was too much."""
-        earned = max(0.0, now - self.credit_at) * SHARE
+    def spend(self, seconds: float, now: float, share: float) -> None:
+        """Count work that was done for it; it rests where that was more than its share."""
+        earned = max(0.0, now - self.credit_at) * share
         self.credit = min(BURST_S, self.credit + earned) - seconds
         self.credit_at = now
         if self.credit < 0:
-            self.rests_until = now - self.credit / SHARE
+            self.rests_until = now - self.credit / share
 
     def hold(self) -> None:
         """Stop reading its link while it is full; read on once half is done."""
@@ -139,7 +141,7 @@ class Intake:
 
     def spent(self, machine: MachineName, seconds: float) -> None:
         """Count other work that was done for a machine."""
-        self._lanes[machine].spend(seconds, asyncio.get_running_loop().time())
+        self._spend(self._lanes[machine], seconds)
 
     def close(self) -> None:
         """End the thread."""
@@ -163,11 +165,17 @@ class Intake:
             lane = self._waiting.pop(next(iter(self._waiting)))
             began = clock()
             self._step(lane)
-            lane.spend(clock() - began, clock())
+            self._spend(lane, clock() - began)
             self._queue(lane)
         if self._waiting or self._posted:
             self._woken.set()
             await asyncio.sleep(0)
+
+    def _spend(self, lane: _Lane, seconds: float) -> None:
+        """Count work for a machine; the more of them have had too much, the less each may have."""
+        overdrawn = sum(each.credit < 0 for each in self._lanes.values() if each is not lane) + 1
+        share = min(SHARE, ALL_SHARE / overdrawn)
+        lane.spend(seconds, asyncio.get_running_loop().time(), share)
 
     def _queue(self, lane: _Lane) -> None:
         """Give a lane with work its next turn, or let it rest before."""
@@ -233,7 +241,7 @@ class Intake:
             self._count(-_weight(received))
         self._decoded(lane.machine, received)
         lane.events.extend(events)
-        lane.spend(took, loop.time())
+        self._spend(lane, took)
         self._queue(lane)
         self._woken.set()
 

@@ -4,7 +4,7 @@ Cells are computed on access, so a table of a thousand tasks costs only its rows
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from core.format import sane
@@ -137,3 +137,8 @@ def table(
         footer=Shown(shown(footer)),
         empty=shown(empty),
     )
+
+
+def without_column(whole: Table[KeyT], name: str) -> Table[KeyT]:
+    """Return a table without one of its columns."""
+    return replace(whole, columns=tuple(each for each in whole.columns if each.name != name))

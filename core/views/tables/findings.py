@@ -1,13 +1,13 @@
 """The table of findings: open ones first, then closed ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.finding import Finding, Severity
 from core.views.cells import Span, Table, Tone, text_cell
 from core.views.findings.proposals import proposal_word
-from core.views.tables.fields import Fields, field, table
+from core.views.tables.fields import Fields, field, table, without_column
 
 TONES: dict[Severity, Tone] = {"alarm": "error", "suspect": "warning", "notice": "plain"}
 """The colour of each severity."""
@@ -144,7 +144,4 @@ def findings_table(fleet: Fleet, now: float) -> Table[str]:
         footer=f"{still} open · {len(lines) - still} closed" if lines else "",
         empty="no findings",
     )
-    if has_next:
-        return found
-    columns = tuple(each for each in found.columns if each.name != "next")
-    return replace(found, columns=columns)
+    return found if has_next else without_column(found, "next")

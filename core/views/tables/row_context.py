@@ -9,12 +9,14 @@ from core.fold.operations import operations_of
 from core.ids import TaskKey
 from core.judge.pace import TimeLeft, time_left
 from core.model.action import Verb
+from core.model.finding import Finding
 from core.model.machine import Machine
 from core.model.operation import Operation
 from core.model.order import OrderState
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample
 from core.model.task import Task, TaskState
+from core.views.findings.of_rows import finding_of_samples
 
 STALE_AFTER_S = 60.0
 """Seconds after which a row of a live process is marked as old."""
@@ -33,6 +35,7 @@ class TaskLine(NamedTuple):
         now: Unix seconds at the desk.
         estimate: Returns the task's time left.
         is_cancelling: Whether evalroom sent a cancel for this attempt of it.
+        finding: The worst open finding of it and its samples; None: none, or not looked up.
     """
 
     task: Task
@@ -41,6 +44,7 @@ class TaskLine(NamedTuple):
     now: float
     estimate: EstimateTimeLeft = time_left
     is_cancelling: bool = False
+    finding: Finding | None = None
 
     @property
     def is_reached(self) -> bool:
@@ -89,6 +93,8 @@ class SampleLine:
         gone: Whether its process is gone.
         is_known: Whether its state is known now: it has ended, or its machine can be reached.
         operation: What it does by its eval's trace, if the eval reports no activity of it.
+        finding: Its worst open finding.
+        now: Unix seconds at the desk.
     """
 
     sample: Sample
@@ -96,6 +102,8 @@ class SampleLine:
     gone: bool
     is_known: bool = True
     operation: Operation | None = None
+    finding: Finding | None = None
+    now: float = 0.0
 
     @classmethod
     def of(cls, fleet: Fleet, task: TaskLine, sample: Sample) -> "SampleLine":
@@ -108,6 +116,7 @@ def sample_lines(fleet: Fleet, task: TaskLine, samples: Iterable[Sample]) -> Ite
     """Yield the lines of samples of a task, in their order."""
     clock, gone, is_known = task.clock, task.is_gone, task.is_known
     operations = operations_of(fleet, task.task)
+    found = finding_of_samples(fleet, task.task.key)
     for sample in samples:
         yield SampleLine(
             sample=sample,
@@ -117,6 +126,8 @@ def sample_lines(fleet: Fleet, task: TaskLine, samples: Iterable[Sample]) -> Ite
             operation=None
             if sample.activity is not None
             else operations.get((sample.sample_id, sample.epoch)),
+            finding=found.get((sample.sample_id, sample.epoch)),
+            now=task.now,
         )
 
 

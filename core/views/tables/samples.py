@@ -7,7 +7,13 @@ from core.model.operation import LONG_COMMAND_S, Operation, operation_words
 from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
-from core.views.tables.fields import Fields, FieldValue, field, table
+from core.views.findings.of_rows import (
+    FINDING_COLUMN,
+    finding_cell,
+    finding_of_samples,
+    finding_word,
+)
+from core.views.tables.fields import Fields, FieldValue, field, table, without_column
 from core.views.tables.row_context import (
     STALE_AFTER_S,
     SampleLine,
@@ -195,6 +201,13 @@ SAMPLE_FIELDS = Fields[SampleLine](
             width=9,
         ),
         field(
+            FINDING_COLUMN,
+            lambda line: finding_cell(line.finding, line.now, is_known=line.is_known),
+            lambda line: finding_word(line.finding),
+            width=16,
+            rank=1,
+        ),
+        field(
             "doing",
             doing,
             _doing_value,
@@ -284,7 +297,7 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
     line = task_line(fleet, task, now) if task is not None else None
     if line is None:
         why = "no task is selected" if fleet.tasks else ""
-        return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
+        return without_column(table(SAMPLE_FIELDS, (), title="Samples", empty=why), FINDING_COLUMN)
     over = line.task.is_over or not line.is_known
     rows = (
         SAMPLE_FIELDS.row(
@@ -294,13 +307,16 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
         )
         for each in sample_lines(fleet, line, sorted(line.task.samples.values(), key=_rank))
     )
-    return table(
+    samples = table(
         SAMPLE_FIELDS,
         rows,
         title=f"Samples of {line.task.row.task or 'a task'}",
         footer=counts_line(line),
         empty=_why_none(line),
     )
+    if finding_of_samples(fleet, line.task.key):
+        return samples
+    return without_column(samples, FINDING_COLUMN)
 
 
 _QUIET = frozenset({SampleStatus.COMPLETED, SampleStatus.PENDING, SampleStatus.CANCELLED})

@@ -7,8 +7,9 @@ from core.judge.pace import time_left, tokens_per_minute
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
+from core.views.findings.of_rows import FINDING_COLUMN, finding_cell, finding_of_tasks, finding_word
 from core.views.glyphs import GlyphName, glyph
-from core.views.tables.fields import Fields, FieldValue, field, table
+from core.views.tables.fields import Fields, FieldValue, field, table, without_column
 from core.views.tables.machines import marks
 from core.views.tables.row_context import (
     STALE_AFTER_S,
@@ -206,6 +207,13 @@ TASK_FIELDS = Fields[TaskLine](
             grow=2,
             rank=5,
         ),
+        field(
+            FINDING_COLUMN,
+            lambda line: finding_cell(line.finding, line.now, is_known=line.is_known),
+            lambda line: finding_word(line.finding),
+            width=16,
+            rank=2,
+        ),
         field("progress", progress_bar, _progress, width=8, grow=1, rank=4),
         field("done", done_cell, _done, align="right", width=7),
         field(
@@ -309,20 +317,25 @@ def tasks_table(
         now: Unix seconds at the desk.
         estimate: Returns a task's time left; who draws often passes one that remembers.
     """
-    lines = sorted(task_lines(fleet, now, estimate), key=trouble_rank)
+    found = finding_of_tasks(fleet)
+    each_line = task_lines(fleet, now, estimate)
+    if found:
+        each_line = (line._replace(finding=found.get(line.task.key)) for line in each_line)
+    lines = sorted(each_line, key=trouble_rank)
     rows = (
         TASK_FIELDS.row(
             line.task.key, line, "plain" if line.is_known and not line.task.is_over else "dim"
         )
         for line in lines
     )
-    return table(
+    tasks = table(
         TASK_FIELDS,
         rows,
         title="Tasks",
         footer=f"{len(lines)} · sorted by trouble" if lines else "",
         empty=_why_none(fleet),
     )
+    return tasks if found else without_column(tasks, FINDING_COLUMN)
 
 
 def _why_none(fleet: Fleet) -> str:

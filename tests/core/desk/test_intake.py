@@ -8,9 +8,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core.desk.intake import (
+    ALL_SHARE,
+    BURST_S,
     MAX_ALL_WAITING_BYTES,
     MAX_WAITING_BYTES,
     MAX_WAITING_FRAMES,
+    SHARE,
     Intake,
 )
 from core.events import Event, LinkHeard
@@ -106,6 +109,26 @@ async def test_a_machine_that_takes_too_much_time_rests(monkeypatch: pytest.Monk
         began = time.monotonic()
         await until(lambda: taken.count(H1) == 30, "all are applied")
         assert time.monotonic() - began > (30 * 0.02 - 0.1) / 0.3 * 0.8
+
+
+async def test_the_more_machines_take_too_much_time_the_less_each_may_take() -> None:
+    names = [MachineName(f"m{number}") for number in range(6)]
+    intake = Intake(
+        {each: FakeConnection(each) for each in names},
+        decode=lambda _machine, _received, _at: (),
+        decoded=lambda _machine, _received: None,
+        apply=lambda _machine, _event: None,
+    )
+    rests = list[float]()
+    for name in names[:5]:
+        intake.spent(name, BURST_S)
+        before = asyncio.get_running_loop().time()
+        intake.spent(name, 1.0)
+        rests.append(intake._lanes[name].rests_until - before)
+    assert rests == pytest.approx([1 / min(SHARE, ALL_SHARE / n) for n in range(1, 6)], rel=0.05)
+    intake.spent(names[5], BURST_S / 2)
+    assert not intake.is_passed(names[5])
+    intake.close()
 
 
 LARGE_HEADS = MAX_WAITING_BYTES // (MAX_HEAD * HEAD_WEIGHT) + 1

@@ -8,7 +8,7 @@ from core.config.judge import JudgeConfig
 from core.desk.step import USUAL_RULES
 from core.events import OperationsSeen, TimePassed
 from core.fleet import Fleet
-from core.fold.operations import operations_of
+from core.fold.operations import has_begun_with, operations_of
 from core.model.machine import LinkState
 from core.model.operation import Operation
 from tests.support.fleets import (
@@ -136,3 +136,26 @@ def test_the_config_sets_the_time() -> None:
 def test_hostile_words_do_no_harm() -> None:
     [long] = found(watched(replace(BUILD, words=HOSTILE)), "command")
     assert is_harmless(long)
+
+
+def test_no_pair_of_tasks_is_looked_at_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, number = 0, 200
+
+    def counted(operation: Operation, started_at: float | None) -> bool:
+        nonlocal looks
+        looks += 1
+        return has_begun_with(operation, started_at)
+
+    keys = [f"t{each}" for each in range(number)]
+    fleet = judged_after(
+        named(), link(), process_seen(), tasks_seen(*(task_row(task_id=key) for key in keys))
+    )
+    for each, key in enumerate(keys):
+        running = replace(sample(each), started_at=NOW - 50, activity=None)
+        fleet = judged_after(samples_seen(running, task=task_key(key)), fleet=fleet)
+    doing = [replace(HANGS, sample=(each, 1)) for each in range(number)]
+    monkeypatch.setattr("core.fold.operations.has_begun_with", counted)
+    judged_after(seen(*doing, at=NOW), fleet=fleet)
+    assert number <= looks <= 4 * number

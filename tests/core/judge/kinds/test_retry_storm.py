@@ -106,14 +106,11 @@ def test_what_is_remembered_of_waits_is_bounded_and_forgotten() -> None:
 
 
 def test_a_new_task_of_the_model_does_not_split_its_finding() -> None:
-    fleet = begun(task_row(model="acme/m"), task_row("t2", model="acme/m"))
-    for at in range(0, 310, 10):
-        fleet = storm(fleet, 0, begin=at)
-        fleet = storm(fleet, 0, begin=at, task_id="t2")
+    fleet = two_storms(1)
     for at in range(310, 400, 10):
         fleet = storm(fleet, 0, begin=at, task_id="t3", waits=0)
-        fleet = storm(fleet, 0, begin=at)
-        fleet = storm(fleet, 0, begin=at, task_id="t2")
+        fleet = storm(fleet, 0, begin=at, of=1, waits=1)
+        fleet = storm(fleet, 0, begin=at, of=1, waits=1, task_id="t2")
     assert [each.model for each in found(fleet, "retry-storm")] == ["acme/m"]
     assert len([each for each in fleet.findings if each.kind == "retry-storm"]) == 1
 
@@ -131,15 +128,25 @@ def test_unchanged_reads_count_too() -> None:
     assert len(found(fleet, "retry-storm")) == 1
 
 
-def test_all_tasks_of_a_model_are_one_finding_about_the_model() -> None:
-    two = begun(task_row(model="acme/m"), task_row("t2", model="acme/m"))
-    fleet = two
+def two_storms(of: int) -> Fleet:
+    """Return a fleet of two tasks of one model, with so many samples each, that all wait."""
+    fleet = begun(task_row(model="acme/m"), task_row("t2", model="acme/m"))
     for at in range(0, 310, 10):
-        fleet = storm(fleet, 0, begin=at)
-        fleet = storm(fleet, 0, begin=at, task_id="t2")
-    [storms] = found(fleet, "retry-storm")
-    assert (storms.model, storms.task, storms.count) == ("acme/m", None, 8)
+        fleet = storm(fleet, 0, begin=at, of=of, waits=of)
+        fleet = storm(fleet, 0, begin=at, of=of, waits=of, task_id="t2")
+    return fleet
+
+
+def test_all_tasks_of_a_model_are_one_finding_about_the_model() -> None:
+    [storms] = found(two_storms(1), "retry-storm")
+    assert (storms.model, storms.task, storms.count) == ("acme/m", None, 2)
     assert storms.text.startswith("All 2 tasks that use acme/m wait; the worst, gdm_intercode_ctf")
+
+
+def test_an_outage_of_the_model_tells_it_already() -> None:
+    fleet = two_storms(4)
+    assert len(found(fleet, "outage")) == 1
+    assert found(fleet, "retry-storm") == []
 
 
 def test_one_storm_of_two_tasks_of_a_model_is_about_its_task() -> None:
@@ -148,7 +155,7 @@ def test_one_storm_of_two_tasks_of_a_model_is_about_its_task() -> None:
     assert storms.task == task_key()
 
 
-def test_an_outage_on_two_machines_is_one_finding() -> None:
+def test_a_storm_on_two_machines_is_one_finding() -> None:
     fleet = after(
         begun(task_row(model="acme/m")),
         named(H2),
@@ -157,7 +164,7 @@ def test_an_outage_on_two_machines_is_one_finding() -> None:
         tasks_seen(task_row("t9", model="acme/m"), machine=H2, pid=7),
     )
     for at in range(0, 310, 10):
-        fleet = storm(fleet, 0, begin=at)
+        fleet = storm(fleet, 0, begin=at, of=1, waits=1)
         row = task_row("t9", model="acme/m", http_retries=at)
         rows = samples_seen(waiting(1, NOW + at), task=task_key("t9", H2, 7), at=NOW + at)
         fleet = after(fleet, tasks_seen(row, machine=H2, pid=7, at=NOW + at), rows)
