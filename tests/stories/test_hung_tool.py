@@ -59,7 +59,7 @@ def test_headless(home: Home, evals: Evals) -> None:
     watched(home, one)
     room = home.start("watch", "--json")
     try:
-        one.wait_ready()
+        one.wait_ready().wait_rows(bool)
         wait_until(lambda: calls(one), "the tool is called")
         suspect = _stall(home, "suspect")
         assert "nap has run for over 6s" in suspect["evidence"]
@@ -115,7 +115,7 @@ def test_on_screen(home: Home, evals: Evals) -> None:
     env = {**home.env, "TERM": "xterm-256color"}
     with in_tmux(home.folder, EVALROOM, columns=180, lines=50, env=env) as tmux:
         tmux.until("Machines")
-        one.wait_ready()
+        one.wait_ready().wait_rows(bool)
         wait_until(lambda: calls(one), "the tool is called")
         tmux.until("suspect from 6s", 90)
         tmux.until("nap has run for over 18s", 90)
