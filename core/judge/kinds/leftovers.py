@@ -76,7 +76,7 @@ def _of_fleet(scene: Scene) -> Signs:
 
 def _of_run(scene: Scene, run: Run) -> Sign | None:
     severity: Severity = "suspect"
-    advice, closes_when = "", "they end"
+    advice, cause, closes_when = "", "", "they end"
     if run.is_over:
         if not run.leftover:
             return None
