@@ -1,71 +1,132 @@
-"""A real eval with a hung tool, from the alarm on screen to its end, in a real tmux."""
+"""A tool that hangs in a real eval: suspect, alarm, cancelled, closed; on screen and headless."""
 
-import sys
-from pathlib import Path
+import os
+import signal
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
+from typing import Any
 
 import pytest
 
-from tests.bench.rooms import home_env
+from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.tmux import Tmux, in_tmux
-from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
-RULES = "[judge.stall]\ntool = { suspect = 2, alarm = 6 }\n"
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+RULES = """
+[watch.cadences]
+spin-up = { tasks = 1, samples = 1 }
+ramping = { tasks = 1, samples = 1 }
+steady = { tasks = 1, samples = 1 }
+near-the-end = { tasks = 1, samples = 1 }
+trouble = { tasks = 1, samples = 1 }
+[judge.stall]
+tool = { suspect = 6, alarm = 18 }
+"""
 
 
-def _config(folder: Path, data_dir: Path) -> Path:
-    file = folder / "config.toml"
-    machine = f'[[machines]]\nname = "here"\nlink = "command"\ndata_dir = "{data_dir}"\n'
-    file.write_text(machine + RULES)
-    file.chmod(0o600)
-    return file
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("columns", "lines"), [(200, 50), (80, 24)])
-def test_an_operator_ends_a_hung_tool_from_its_finding(
-    evals: Evals, columns: int, lines: int
-) -> None:
-    one = evals.start("tools", args={"samples": 1, "naps": 1, "seconds": 3_600}).wait_ready()
+@pytest.fixture
+def home() -> Iterator[Home]:
+    """An operator's home, under a short path."""
     with short_folder() as folder:
-        command = [sys.executable, "-m", "cli", "--config", str(_config(folder, one.data_dir))]
-        env = {**home_env(folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", "NO_COLOR": "1"}
-        with in_tmux(folder, command, columns=columns, lines=lines, env=env) as tmux:
-            _ends_the_call(tmux, one)
-            tmux.keys("q")
-            tmux.until("Leave")
-            tmux.keys("Enter")
-            tmux.until_gone()
+        yield Home(folder)
 
 
-def _ends_the_call(tmux: Tmux, one: Eval) -> None:
-    tmux.keys("3")
-    tmux.until("⚠ stalled")
-    wait_until(lambda: "1 alarm" in tmux.title(), "the title counts it", seen=tmux.title)
-    tmux.keys("4")
-    tmux.until("→ cancel tool call")
-    tmux.keys("/", "stall", "Enter", "Enter")
-    tmux.until("nap has run for over")
-    tmux.keys("1")
-    tmux.until("likely cause")
-    tmux.keys("2")
-    tmux.until("evalroom act cancel-call")
-    tmux.keys("Enter")
-    tmux.until("y yes")
-    wait_until(lambda: _says_yes(tmux), "the preview takes the yes", seen=tmux.screen)
-    tmux.keys("Enter")
-    wait_until(lambda: one.popen.poll() is not None, "the sample went on, and the eval ended")
-    tmux.keys("Escape")
-    tmux.until(lambda screen: "Esc close" not in screen)
-    tmux.keys("1")
-    tmux.until("closed ")
-    tmux.keys("Escape")
-    tmux.until("4 Findings")
+def hung(evals: Evals) -> Eval:
+    """An eval whose one sample calls a tool for ever, and after that another one for a moment."""
+    options = ("--max-samples=1",)
+    args = {"samples": 1, "naps": 1, "seconds": 10_000}
+    return evals.start("tools", args=args, options=options)
 
 
-def _says_yes(tmux: Tmux) -> bool:
-    """Press `y` while the preview asks for it; it drops a key that comes too early."""
-    if "y yes" in tmux.screen():
-        tmux.keys("y")
-    return "Enter cancel-call" in tmux.screen()
+def watched(home: Home, one: Eval) -> None:
+    home.configure(machine("here", one.data_dir) + RULES)
+
+
+def calls(one: Eval) -> bool:
+    """Whether the tool is called; an eval that has ended calls none."""
+    nothing: dict[str, Any] = {}
+    try:
+        doing: list[dict[str, Any]] = [row.get("activity") or nothing for row in one.samples()]
+    except (OSError, HTTPException):
+        return False
+    return any(each.get("type") == "tool" for each in doing)
+
+
+def test_headless(home: Home, evals: Evals) -> None:
+    one = hung(evals)
+    watched(home, one)
+    room = home.start("watch", "--json")
+    try:
+        one.wait_ready().wait_rows(bool)
+        wait_until(lambda: calls(one), "the tool is called")
+        suspect = _stall(home, "suspect")
+        assert "nap has run for over 6s" in suspect["evidence"]
+        alarm = _stall(home, "alarm")
+        assert alarm["id"] == suspect["id"]
+
+        target = f"tools#{one.samples()[0]['sample_id']}/1"
+        planned = home.run("act", "cancel-call", target, "--dry-run", "--json")
+        assert planned.status == 0, planned.err
+        [aim] = planned.json["targets"]
+        assert "cancel-tool-call" in aim["command"]
+        assert calls(one)
+
+        done = home.run("act", "cancel-call", target, "--yes", "--json")
+        assert done.status == 0, done.err
+        wait_until(lambda: not _open(home), "the finding closes", seen=lambda: _open(home))
+        listed = home.run("findings", "--closed", "--json").json["findings"]
+        [closed] = [each for each in listed if each["id"] == alarm["id"]]
+        assert closed["closed_at"] is not None
+    finally:
+        os.killpg(room.pid, signal.SIGKILL)
+        room.communicate()
+
+
+def _open(home: Home) -> list[dict[str, Any]]:
+    ran = home.run("findings", "--json")
+    found: list[dict[str, Any]] = ran.json.get("findings", []) if ran.status == 0 else []
+    return [each for each in found if each["kind"] == "stall"]
+
+
+def _stall(home: Home, severity: str) -> dict[str, Any]:
+    def there() -> dict[str, Any] | None:
+        return next((each for each in _open(home) if each["severity"] == severity), None)
+
+    return wait_until(there, f"a stall is {severity}", 90, seen=lambda: _open(home))
+
+
+def _press(tmux: Tmux, key: str, has_worked: Callable[[], bool]) -> None:
+    """Press a key until it has worked: a dialog takes none in its first moment."""
+
+    def pressed() -> bool:
+        if has_worked():
+            return True
+        tmux.keys(key)
+        return False
+
+    wait_until(pressed, f"{key} has worked", every=2.0, seen=tmux.screen)
+
+
+def test_on_screen(home: Home, evals: Evals) -> None:
+    one = hung(evals)
+    watched(home, one)
+    env = {**home.env, "TERM": "xterm-256color"}
+    with in_tmux(home.folder, EVALROOM, columns=180, lines=50, env=env) as tmux:
+        tmux.until("Machines")
+        one.wait_ready().wait_rows(bool)
+        wait_until(lambda: calls(one), "the tool is called")
+        tmux.until("suspect from 6s", 90)
+        tmux.until("nap has run for over 18s", 90)
+        tmux.keys("3")
+        tmux.until("nap")
+        tmux.keys("x")
+        tmux.until("end nap")
+        tmux.keys("1")
+        tmux.until("cancel-tool-call")
+        assert calls(one), "a preview changes nothing"
+        tmux.until("someone else launched it")
+        _press(tmux, "y", lambda: "you agreed" in tmux.screen())
+        _press(tmux, "Enter", lambda: not calls(one))
+        wait_until(lambda: not _open(home), "the finding closes", seen=lambda: _open(home))
