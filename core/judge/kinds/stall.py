@@ -7,6 +7,7 @@ read is not judged, and clocks that differ show nothing false.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from core.config.judge import JudgeRule
@@ -229,8 +230,13 @@ def _tool(task: Task, sample: Sample) -> Doing:
 
 
 def _thinks(process: Process, task: Task) -> bool:
-    is_told = any(word.startswith(_THINKING_OPTIONS) for word in process.argv)
-    return is_told or _THINKS.search(task.row.model) is not None
+    return _thinks_by_name(process.argv, task.row.model)
+
+
+@lru_cache(maxsize=2_048)
+def _thinks_by_name(argv: tuple[str, ...], model: str) -> bool:
+    is_told = any(word.startswith(_THINKING_OPTIONS) for word in argv)
+    return is_told or _THINKS.search(model) is not None
 
 
 def _operations(
