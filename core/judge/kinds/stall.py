@@ -16,6 +16,7 @@ from core.fleet import Fleet
 from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
 from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.judge.sign_groups import told_together
 from core.judge.usual_calls import p95
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
@@ -295,7 +296,7 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
         quiet_for = min(quiet_for, _until_next(still.lasted, suspect, alarm))
         if still.lasted >= suspect * NOTED_FROM and len(found) < MAX_SIGNS:
             found.append(_sign(scene, task, sample, still, (suspect, alarm)))
-    return signs(as_of, found, quiet_for)
+    return signs(as_of, told_together(found, "do one thing for too long"), quiet_for)
 
 
 def _suspects(scene: Scene, process: Process, task: Task) -> Mapping[str, float]:
