@@ -37,7 +37,6 @@ def test_a_task_line_holds_what_is_known_of_it() -> None:
         "finding": "",
         "task": "gdm_intercode_ctf",
         "model": "acme/sec-agent",
-        "finding": "",
         "progress": "[0.61]",
         "done": "59/100",
         "err": "2",
