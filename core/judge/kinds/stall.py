@@ -296,7 +296,8 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
         quiet_for = min(quiet_for, _until_next(still.lasted, suspect, alarm))
         if still.lasted >= suspect * NOTED_FROM and len(found) < MAX_SIGNS:
             found.append(_sign(scene, task, sample, still, (suspect, alarm)))
-    return signs(as_of, told_together(found, "do one thing for too long"), quiet_for)
+    grouped = told_together(found, "do one thing for too long", scene.open)
+    return signs(as_of, grouped, quiet_for)
 
 
 def _suspects(scene: Scene, process: Process, task: Task) -> Mapping[str, float]:

@@ -296,3 +296,6 @@ def test_many_samples_that_hang_are_few_findings() -> None:
     fleet = advance(fleet, samples_seen(*rows[:3], at=NOW + 127))
     fleet = advance(fleet, samples_seen(*rows[:3], at=NOW + 128))
     assert {each.sample.sample_id for each in stalls(fleet) if each.sample} == {0, 1, 2}
+    [closed] = [each for each in fleet.findings if each.id == rest.id]
+    assert closed.closed_at
+    assert closed.text.startswith("31 more samples"), "its last words stay"
