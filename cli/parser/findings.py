@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -79,13 +80,13 @@ def add_findings(parser: argparse.ArgumentParser) -> None:
         "       evalroom findings mute ID ... [--for 2h] [--kind] [--task] [--end]"
     )
     what = parser.add_subparsers(metavar="ack|mute ID ...", title="or", prog="evalroom findings")
-    _add_acknowledge(what)
-    _add_mute(what)
+    _add_acknowledge(what.add_parser)
+    _add_mute(what.add_parser)
 
 
-def _add_acknowledge(what: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_acknowledge(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     help_text = "acknowledge findings: those about errors and losses close"
-    ack = what.add_parser(
+    ack = add_parser(
         "ack",
         help=help_text,
         description=f"{help_text[:1].upper()}{help_text[1:]}. Others stay open, but no longer"
@@ -99,9 +100,9 @@ def _add_acknowledge(what: "argparse._SubParsersAction[argparse.ArgumentParser]"
     ack.set_defaults(make=_acknowledge)
 
 
-def _add_mute(what: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_mute(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     help_text = "mute findings for a time, or end their mutes"
-    mute = what.add_parser(
+    mute = add_parser(
         "mute",
         help=help_text,
         description=f"{help_text[:1].upper()}{help_text[1:]}. A muted finding does not count, rings"

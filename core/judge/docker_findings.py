@@ -33,6 +33,12 @@ from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task, TaskState
 from core.text import shown
 
+_CLOSES_WHEN = {
+    "sandbox": "its samples have their sandboxes, or the task ends",
+    "unseen": "evalroom sees its sandboxes, or it ends",
+    "leftover": "they are removed",
+    "unclaimed": "they are removed, or an eval that evalroom lists holds them",
+}
 SETTLED_S = 5.0
 """A sample that has run so long holds its sandbox, seconds."""
 MAX_NAMED = 3
@@ -259,6 +265,7 @@ def _one(
             process=process,
             count=number,
             text=text,
+            closes_when=_CLOSES_WHEN.get(identity.partition(":")[0], ""),
         )
     elif last.text != text:
         yield replace(last, text=text, severity=severity, count=number, changed_at=at)

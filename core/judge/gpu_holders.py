@@ -1,17 +1,23 @@
 """Which evals hold a GPU: by their own processes, and by those that they started."""
 
-from core.fleet import Fleet
+from typing import cast
+
 from core.fold.sandboxes import processes_of
 from core.ids import ProcessKey
+from core.judge.sign import Scene
 from core.model.machine import Gpu, GpuProcess, Machine
 from core.model.process import Process
 
 
-def evals_on_gpus(fleet: Fleet, machine: Machine) -> dict[int, Process]:
-    """Return the evals of a machine that have not ended, by pid, if it has GPUs."""
+def evals_on_gpus(scene: Scene, machine: Machine) -> dict[int, Process]:
+    """Return the evals of a machine that have not ended, by pid, if its GPUs are in use."""
     if machine.facts is None or not any(gpu.pids for gpu in machine.facts.gpus):
         return {}
-    return {each.key.pid: each for each in processes_of(fleet, machine.name) if not each.is_gone}
+    place = ("evals on GPUs", machine.name)
+    if place not in scene.memo:
+        processes = processes_of(scene.fleet, machine.name)
+        scene.memo[place] = {each.key.pid: each for each in processes if not each.is_gone}
+    return cast("dict[int, Process]", scene.memo[place])
 
 
 def holders_of(gpu: Gpu, evals: dict[int, Process]) -> tuple[Process, ...]:

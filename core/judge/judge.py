@@ -26,7 +26,7 @@ from core.judge.limit_findings import judge_limits
 from core.judge.link_findings import judge_link
 from core.judge.milestone_findings import judge_milestones
 from core.judge.order_findings import judge_interrupted, judge_order
-from core.judge.process_findings import judge_process
+from core.judge.process_findings import judge_age, judge_process
 from core.judge.run_findings import judge_run
 from core.judge.task_findings import judge_task
 from core.model.finding import Finding
@@ -79,6 +79,8 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
         case TimePassed():
             for machine in after.machines.values():
                 yield from judge_link(after, machine, event.at)
+            for process in after.processes.values():
+                yield from judge_age(after, process, event.at)
             yield from _forgotten(after, event.at)
         case Dismissed():
             yield from _forgotten(after, event.at)

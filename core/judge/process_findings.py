@@ -1,6 +1,7 @@
 """Findings about processes: started, gone, not answering."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.errors import sentences
 from core.fleet import Fleet
@@ -14,6 +15,9 @@ from core.text import shown
 
 JUST_STARTED_S = 60.0
 """A process seen for the first time within this time after its start counts as just started."""
+
+STARVED_ALARM_S = 600.0
+"""A process whose event loop is blocked for longer is an alarm."""
 
 UNSEEN_S = 60.0
 """A process that was last read longer ago than this may have ended at any time since."""
@@ -106,6 +110,27 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         machine=process.key.machine,
         process=process.key,
         text=f"Process {process.key.pid} has ended{when}{ran}{had}{unread}",
+    )
+
+
+def judge_age(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
+    """Yield the finding about a process that has been blocked for so long that it is an alarm."""
+    if process.state is not ProcessState.STARVED or process.is_stopped:
+        return
+    last = open_finding(after, f"answer:{_identity(process.key)}:")
+    if last is None or last.severity == "alarm" or at - last.opened_at < STARVED_ALARM_S:
+        return
+    yield replace(
+        last,
+        severity="alarm",
+        changed_at=at,
+        acknowledged_at=None,
+        text=sentences(
+            f"The event loop of process {process.key.pid} has been blocked for over"
+            f" {duration_in_words(STARVED_ALARM_S).removesuffix(' 00s')}",
+            "See what blocks it with `evalroom why`, or interrupt it",
+        ),
+        proposals=_INTERRUPT,
     )
 
 

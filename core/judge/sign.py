@@ -133,4 +133,6 @@ OVER = Signs(reading=0.0, is_final=True)
 
 def signs(reading: float, found: Iterable[Sign] = (), quiet_for: float = QUIET_S) -> Signs:
     """Return the signs of a reading, `MAX_SIGNS` of them at most."""
-    return Signs(reading=reading, found=tuple(islice(found, MAX_SIGNS)), quiet_for=quiet_for)
+    return Signs(
+        reading=reading, found=tuple(islice(found, MAX_SIGNS)) if found else (), quiet_for=quiet_for
+    )

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from core.model.question import Question
+from core.ports import SignIn
 from ssh.links.agent import AgentWatch
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from tests.hostile.ssh_server import CHANNELS, HostileSshServer, hostile_ssh_server
+from tests.support.fleets import H1, fleet_after, named
 from tests.support.waiting import until
+from tui.controllers.sign_in import line_of
 
 PROMPT = "Enter passphrase for key '/home/ada/.ssh/id_ed25519': "
 
@@ -65,3 +68,11 @@ async def test_its_question_is_named_as_its_own_and_pointed_out(tmp_path: Path) 
     assert question.sender == f"ada@127.0.0.1:{server.port}"
     assert question.asks_for_a_key
     assert server.answers == []
+
+
+def test_the_line_before_a_lent_terminal_says_whose_questions_come() -> None:
+    machine = fleet_after(named()).machines[H1]
+    line = line_of(machine, SignIn(("ssh", "-F", "a b\x1b[2J", "gpu"), is_kept=True))
+    assert "(USER@HOST), is the machine's own question: its answer is sent there." in line
+    assert f"To sign in to {H1}, evalroom runs this here" in line
+    assert "\x1b" not in line

@@ -3,10 +3,9 @@
 from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.fleet import Fleet
-from core.fold.sandboxes import processes_of
 from core.fold.trails import gpu_key
 from core.format import size
-from core.judge.gpu_holders import strangers_on
+from core.judge.gpu_holders import evals_on_gpus, strangers_on
 from core.judge.levels import power_above
 from core.judge.server_users import users_of
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
@@ -29,10 +28,9 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
     facts = machine.facts
     if facts is None or not machine.link.is_alive or facts.gpu_state is not ToolState.OK:
         return None
-    if not _has_evals(scene.fleet, machine):
+    evals = evals_on_gpus(scene, machine)
+    if not evals:
         return signs(facts.at)  # nothing of ours runs there: its GPUs are not our concern
-    evals = {each.key.pid: each for each in processes_of(scene.fleet, machine.name)}
-    evals = {pid: each for pid, each in evals.items() if not each.is_gone}
     found: list[Sign] = []
     for gpu in facts.gpus:
         used, total = gpu.memory_used, gpu.memory_total
@@ -72,10 +70,6 @@ def _is_used_server(fleet: Fleet, machine: Machine, holder: GpuProcess) -> bool:
         and users_of(fleet, machine, each)
         for each in servers or ()
     )
-
-
-def _has_evals(fleet: Fleet, machine: Machine) -> bool:
-    return any(key.machine == machine.name for key in fleet.processes)
 
 
 def _who(gpu: Gpu) -> str:

@@ -28,7 +28,7 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
     facts = machine.facts
     if facts is None or not machine.link.is_alive:
         return None
-    evals = evals_on_gpus(scene.fleet, machine)
+    evals = evals_on_gpus(scene, machine)
     suspect, alarm = scene.rules.number(_SUSPECT), scene.rules.number(_ALARM)
     found: list[Sign] = []
     for gpu in facts.gpus if evals else ():

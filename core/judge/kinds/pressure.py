@@ -219,7 +219,7 @@ def _load(scene: Scene, machine: Machine, facts: MachineFacts) -> Iterator[Sign]
 
 
 def _gpus(scene: Scene, machine: Machine, facts: MachineFacts) -> Iterator[Sign]:
-    evals = evals_on_gpus(scene.fleet, machine)
+    evals = evals_on_gpus(scene, machine)
     level = Level(scene.rules.number(_GPU[0]), math.inf, eases=0.97)
     for gpu in facts.gpus if evals else ():
         if not gpu.memory_total or gpu.memory_used is None:

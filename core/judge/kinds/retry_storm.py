@@ -12,6 +12,7 @@ from core.errors import sentences
 from core.fold.motion import retries_in_waits, time_in_waits
 from core.format import plural
 from core.judge.sign import Kind, Scene, Sign, Signs
+from core.judge.told_already import is_told
 from core.judge.words import key_of, last_step, name_of, short_time
 from core.model.finding import SEVERITIES, Proposal, Severity
 from core.model.task import Task, TaskState
@@ -91,6 +92,8 @@ def _storm(scene: Scene, task: Task) -> _Storm | None:
     is_open = not scene.open.isdisjoint(_keys(task))
     if not is_open and not scene.fleet.is_up(task.key.machine):
         return None
+    if is_told(scene.fleet, "timeout", task):
+        return None  # that one says why its calls are retried
     severity: Severity | None = None
     if (share >= suspect and retries >= scene.rules.number(_RETRIES)) or is_open:
         severity = "alarm" if share >= scene.rules.number(_ALARM) / 100 else "suspect"

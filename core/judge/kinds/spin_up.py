@@ -10,8 +10,8 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import count, plural
 from core.ids import ProcessKey
-from core.judge.known_stalls import all_stall
 from core.judge.sign import Kind, Scene, Sign, Signs
+from core.judge.told_already import all_stall
 from core.judge.words import key_of, last_step, name_of, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation

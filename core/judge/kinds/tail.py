@@ -4,8 +4,8 @@ from core.config.judge import JudgeRule
 from core.errors import sentences
 from core.format import plural
 from core.ids import SampleKey
-from core.judge.known_stalls import all_stall
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
+from core.judge.told_already import all_stall
 from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name, short_time
 from core.model.sample import SampleStatus
 from core.model.task import Task, TaskState

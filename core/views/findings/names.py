@@ -28,7 +28,10 @@ def scope_of(finding: Finding) -> FindingScope:
         (finding.process, "process"),
         (finding.machine, "machine"),
     )
-    return next((scope for what, scope in named if what), "fleet")
+    for what, scope in named:
+        if what:
+            return scope
+    return "fleet"
 
 
 def subject_of(finding: Finding, fleet: Fleet) -> str:

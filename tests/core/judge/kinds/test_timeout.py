@@ -76,6 +76,18 @@ def test_it_closes_when_it_is_raised_or_calls_end_before_it() -> None:
     assert task_key() in fleet.tasks
 
 
+def test_a_storm_of_its_retries_is_told_once() -> None:
+    """Between two calls, each sample waits for a long time."""
+    fleet, at = called(*[60.0] * 6), NOW + 400
+    tight, other = fleet, called(*[40.0] * 6)
+    for seconds in range(0, 320, 10):
+        wait = sample(1, activity=Activity(type="retry_wait", count=12, started_at=at))
+        tight, other = (after(each, samples_seen(wait, at=at + seconds)) for each in (tight, other))
+    assert len(found(tight, "timeout")) == 1
+    assert found(tight, "retry-storm") == []
+    assert len(found(other, "retry-storm")) == 1
+
+
 def test_the_config_sets_the_number() -> None:
     rules = JudgeConfig(values={"timeout.calls": 3.0})
     assert len(found(called(*[60.0] * 5, rules=rules), "timeout")) == 1

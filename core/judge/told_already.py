@@ -1,4 +1,4 @@
-"""What the kind `stall` has found already, so that no other kind tells the same thing."""
+"""What one kind has found in a task already, so that no other kind tells the same thing."""
 
 from collections.abc import Iterable
 
@@ -14,3 +14,9 @@ def all_stall(fleet: Fleet, task: Task, rows: Iterable[Sample]) -> bool:
         return False
     stalled = {key.rpartition(":")[0] for key, each in stalls.items() if each.finding}
     return all(f"{row.sample_id}/{row.epoch}" in stalled for row in rows)
+
+
+def is_told(fleet: Fleet, kind: str, task: Task) -> bool:
+    """Return whether a task has an open finding of a kind."""
+    known = fleet.suspicions.get((kind, "task", task.key))
+    return known is not None and any(each.finding for each in known.values())
