@@ -23,7 +23,7 @@ from ssh.links.hop_login import Connected
 from ssh.links.jump_hosts import JumpHosts, Way
 from ssh.links.ssh_config import Hop, resolve_route
 from tests.support.reached import HOMES_EVALS, PYTHON, connection_of
-from tests.support.receiving import receiving
+from tests.support.receiving import Receiver, receiving
 from tests.support.sshd import Sshd, running
 from tests.support.waiting import until
 
@@ -54,6 +54,11 @@ def gate_before(
         yield gate, known, machines
 
 
+async def hellos(received: Receiver, number: int) -> None:
+    """Wait until so many probes have started."""
+    await received.until(lambda: len(received.frames("hello")) >= number)
+
+
 async def test_machines_behind_one_jump_host_share_one_connection_to_it(
     sshd: Sshd, tmp_path: Path
 ) -> None:
@@ -81,7 +86,7 @@ async def test_a_lost_jump_host_is_reached_again_by_one_login_for_all(
                 await each.hello()
             gate.signal_sessions(signal.SIGKILL)
             for each in (one, two):
-                await each.until(lambda each=each: len(each.frames("hello")) > 1)
+                await hellos(each, 2)
             assert gate.log().count(LOGINS) == 2
 
 
@@ -130,10 +135,10 @@ async def test_the_password_of_a_jump_host_is_asked_once(sshd: Sshd, tmp_path: P
             first.retry_now()
             second.retry_now()
             for each in (one, two):
-                await each.until(lambda each=each: bool(each.frames("hello")))
+                await hellos(each, 1)
             gate.signal_sessions(signal.SIGKILL)
             for each in (one, two):
-                await each.until(lambda each=each: len(each.frames("hello")) > 1)
+                await hellos(each, 2)
     assert len(asked) == 1
     assert asked[0].startswith("Password for alice@127.0.0.1")
 
