@@ -1,7 +1,10 @@
 """Makes the connection to a machine from its entry in the config."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from core.config.model import MachineConfig, WatchConfig
 from core.errors import StorageError
@@ -14,6 +17,12 @@ from ssh.links.control_master import ControlMaster
 from ssh.links.link import Link, LinkFactory
 from ssh.links.sign_in import sign_in_for
 from ssh.probe_session import ProbeOptions
+
+if TYPE_CHECKING:
+    from ssh.links.jump_hosts import JumpHosts
+
+_JUMP_HOSTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, JumpHosts]" = WeakKeyDictionary()
+"""The jump hosts of a room: all machines of one event loop share the connections to them."""
 
 
 def connection_for(
@@ -69,6 +78,7 @@ def connection_for(
         agent=agent,
         options=options,
         accept=lambda line: _accept_key(known_hosts, line),
+        on_asked=_try_jump_hosts_again,
     )
 
 
@@ -81,13 +91,23 @@ def _asyncssh_links(
     def make_link(*, interactive: bool) -> Link:
         if not factories:
             from ssh.links.asyncssh_link import asyncssh_link_factory  # noqa: PLC0415
+            from ssh.links.jump_hosts import JumpHosts  # noqa: PLC0415
 
+            jumps = _JUMP_HOSTS.setdefault(asyncio.get_running_loop(), JumpHosts())
             factories.append(
-                asyncssh_link_factory(machine, known_hosts=known_hosts, ask=ask, agent=agent)
+                asyncssh_link_factory(
+                    machine, known_hosts=known_hosts, ask=ask, agent=agent, jumps=jumps
+                )
             )
         return factories[0](interactive=interactive)
 
     return make_link
+
+
+def _try_jump_hosts_again() -> None:
+    jumps = _JUMP_HOSTS.get(asyncio.get_running_loop())
+    if jumps is not None:
+        jumps.try_again()
 
 
 def _accept_key(known_hosts: Path, line: str) -> None:

@@ -99,6 +99,7 @@ class LinkSupervisor:
         accept: Callable[[str], None] | None = None,
         sign_in: Callable[[], Awaitable[SignIn | None]] | None = None,
         agent: AgentWatch | None = None,
+        on_asked: Callable[[], None] = lambda: None,
     ) -> None:
         self._machine = machine
         self._address = address
@@ -107,6 +108,7 @@ class LinkSupervisor:
         self._accept = accept
         self._sign_in = sign_in
         self._agent = agent
+        self._on_asked = on_asked
         self._receive: Callable[[Received], None] = _ignore
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
@@ -217,6 +219,7 @@ class LinkSupervisor:
     # -- inside
 
     def _try_now(self) -> None:
+        self._on_asked()
         self._retry.set()
         if self._state not in {None, LinkState.CONNECTING}:
             self._report(LinkState.CONNECTING)
@@ -368,12 +371,10 @@ class LinkSupervisor:
 
     async def _wait_for_agent(self, agent: AgentWatch) -> None:
         """Wait for the operator, or for an ssh agent that can help with the login now."""
-        waits = {
-            asyncio.create_task(self._retry.wait()),
-            asyncio.create_task(agent.changed()),
-        }
+        waits = {asyncio.create_task(each) for each in (self._retry.wait(), agent.changed())}
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            self._on_asked()
         finally:
             for each in waits:
                 each.cancel()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar, cast
 
+from textual import events
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
@@ -159,6 +160,11 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         self._unsubscribe()
         self.save_view()
         self.give_terminal()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle an event; the first key after a time away only shows what changed."""
+        if not (self._room_screen and self.controllers.since.takes(event)):
+            await super().on_event(event)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report that a background task failed; everything else continues."""

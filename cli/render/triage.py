@@ -25,6 +25,7 @@ def _task(fleet: Fleet, report: TaskReport, now: float) -> Json:
         **task_row(fleet, report.task, now),
         "left_seconds": {"p50": left[0], "p90": left[1]} if left is not None else None,
         "tokens_per_minute": report.tokens_per_minute,
+        "spent_usd": plain_json(report.money) if report.money is not None else None,
         "samples_run_again": report.run_again,
         "errors": [plain_json(each) for each in report.errors],
         "stalled": [_still(fleet, each) for each in report.still],

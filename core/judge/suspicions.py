@@ -154,9 +154,11 @@ class _Judged:
     def _found(self, before: Suspicion | None, sign: Sign) -> Suspicion:
         if before is None:
             now = Suspicion(last_reading=sign.reading)
+        elif sign.severity is None and not before.finding and self._is_seen_enough(before):
+            return before  # most signs never get worse: no new copy for each reading
         elif sign.reading > before.last_reading:
             readings = before.readings + 1
-            now = replace(before, last_reading=sign.reading, readings=readings, misses=0)
+            now = with_fields(before, last_reading=sign.reading, readings=readings, misses=0)
         else:
             now = before
         finding = self._open(now)
@@ -164,7 +166,7 @@ class _Judged:
             if finding is not None:
                 self.findings.append(closed(finding, self._at))
             return replace(now, finding="")
-        if finding is None and (sign.severity is None or now.readings < self._kind.readings):
+        if finding is None and (sign.severity is None or not self._is_seen_enough(now)):
             if sign.severity is not None:
                 self.quiet_for = 0.0  # the next reading may open it
             return replace(now, finding="") if now.finding else now
@@ -172,6 +174,9 @@ class _Judged:
         if changed is not finding:
             self.findings.append(changed)
         return now if now.finding == changed.id else replace(now, finding=changed.id)
+
+    def _is_seen_enough(self, suspicion: Suspicion) -> bool:
+        return suspicion.readings >= self._kind.readings
 
     def _missed(self, before: Suspicion, seen: Signs) -> Suspicion | None:
         """Return the suspicion after a reading without its sign; None: it is over."""

@@ -3,8 +3,9 @@
 
 The file (JSON) has `model`, `samples`, `steps`, `turns` (lists of steps that the samples take in
 turn) and `others` (steps by sample id). A step is a word with a value: `generate 2`, `tool 1.5`,
-`exec 3` (a command in the sandbox), `sleep 1`, `block 20` (blocks the event loop), `error WORDS`,
-`stumble WORDS` (an error on the first try alone), `loop 50` (so many turns with a tool).
+`exec 3` (a command in the sandbox), `sleep 1`, `block 20` (blocks the event loop), `eat 100` (MiB
+of memory), `error WORDS`, `stumble WORDS` (an error on the first try alone), `loop 50` (so many
+turns with a tool).
 """
 
 import json
@@ -108,6 +109,7 @@ def shell() -> Tool:
     return execute
 
 
+EATEN: list[bytes] = []
 STUMBLED: set[str | int] = set()
 
 
@@ -133,15 +135,22 @@ async def take(state: TaskState, model: Model, word: str, value: str) -> None:
                 await ask(state, model, think=0.1, call="work", **{"with": {"seconds": 0.1}})
         case "sleep":
             await anyio.sleep(float(value))
-        case "block":
-            time.sleep(float(value))  # noqa: ASYNC251 - that is the point
         case "stumble" if state.sample_id in STUMBLED:
             pass
         case "error" | "stumble":
             STUMBLED.add(state.sample_id)
             raise RuntimeError(value.replace("ID", str(state.sample_id)))
         case _:
-            raise ValueError(word)
+            do_at_once(word, value)
+
+
+def do_at_once(word: str, value: str) -> None:
+    if word == "eat":
+        EATEN.append(b"x" * (int(value) * 2**20))
+    elif word == "block":
+        time.sleep(float(value))
+    else:
+        raise ValueError(word)
 
 
 @solver

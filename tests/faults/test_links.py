@@ -100,7 +100,7 @@ async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("ssh.links.hop_login.LOGIN_TIMEOUT_S", 2.0)
     assert own_sshd.process is not None
     own_sshd.process.send_signal(signal.SIGSTOP)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))

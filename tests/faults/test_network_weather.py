@@ -85,7 +85,7 @@ async def test_a_poll_comes_soon_after_a_network_heals(
 ) -> None:
     monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
     monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
-    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 3.0)
+    monkeypatch.setattr("ssh.links.hop_login.LOGIN_TIMEOUT_S", 3.0)
     async with weather_before(own_sshd.port) as weather:
         machine, known = through(weather, own_sshd, tmp_path)
         async with receiving(connection_of(machine, known, lease=5.0)) as received:

@@ -36,6 +36,10 @@ from tests.support.waiting import wait_until
 CADENCES = ("spin-up", "ramping", "steady", "near-the-end", "trouble", "focused")
 
 
+MEMORY = Path("/sys/fs/cgroup/memory/evalroom-incident")
+"""The control group of an eval with `memory_mib`; root can make it, with control groups of v1."""
+
+
 class Stage:
     """What one recording is made with: the home of the room, its evals, its link, its server."""
 
@@ -151,6 +155,9 @@ class Stage:
                 env={**self.more, **served} if each.get("served") else self.more,
             )
             self.started[name] = one
+            if "memory_mib" in each:
+                (MEMORY / "memory.limit_in_bytes").write_text(f"{each['memory_mib']}M")
+                (MEMORY / "cgroup.procs").write_text(str(one.pid))
         for one in self.started.values():
             wait_until(partial(self._steps_of, one), "its first step", 120)
 
@@ -204,6 +211,19 @@ exec /bin/sh
 
 
 @contextmanager
+def _memory(told: Mapping[str, Any]) -> Generator[None]:
+    if not any("memory_mib" in each for each in told.get("evals", ())):
+        yield
+        return
+    MEMORY.mkdir()
+    try:
+        yield
+    finally:
+        wait_until(lambda: not (MEMORY / "cgroup.procs").read_text(), "its processes have ended")
+        MEMORY.rmdir()
+
+
+@contextmanager
 def _disk(told: Mapping[str, Any], folder: Path) -> Generator[None]:
     """Mount a small disk for the logs, as root can."""
     if not told.get("disk_mib"):
@@ -236,6 +256,7 @@ def record(name: str) -> None:
         running_evals() as evals,
         _variables(told, evals.folder) as more,
         _disk(told, evals.folder),
+        _memory(told),
     ):
         stage = Stage(told, evals, more)
         try:

@@ -171,7 +171,7 @@ async def test_the_unknown_key_of_a_jump_host_can_be_accepted(sshd: Sshd, tmp_pa
     connection = connection_of(machine, tmp_path / "own")
     async with receiving(connection) as received:
         needs = await received.link(LinkState.NEEDS_TRUST)
-        assert "a jump host of gpu1" in (needs.reason or "")
+        assert "the jump host 127.0.0.1" in (needs.reason or "")
         connection.accept_key(needs.fingerprint or "")
         await received.until(lambda: received.state is not LinkState.NEEDS_TRUST)
         needs = await received.link(LinkState.NEEDS_TRUST)

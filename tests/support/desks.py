@@ -23,7 +23,7 @@ from tests.support.connections import FakeConnection
 from tests.support.fleets import NOW, named, probe_answered, task_key
 
 KEY = task_key()
-PROBE = probe_answered(user="op", pid=7, read_only=True)
+PROBE = probe_answered(user="op", pid=7)
 
 
 class FakeObserver:

@@ -1,10 +1,13 @@
 """Keys of the app that open a list."""
 
+from tui.controllers.registry import Controllers
 from tui.navigation import GUIDES, JOURNAL, RUNS, Place
 
 
 class AppKeys:
     """The actions of keys that open a list, for the app."""
+
+    controllers: Controllers
 
     def go(self, place: Place) -> None:
         """Open the screen of a place."""
@@ -21,3 +24,7 @@ class AppKeys:
     def action_runs(self) -> None:
         """Open the list of runs."""
         self.go(RUNS)
+
+    def action_since(self) -> None:
+        """Show again what changed while the operator was away."""
+        self.controllers.since.again()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui.controllers.launches import LaunchController
     from tui.controllers.palette import PaletteController
     from tui.controllers.sessions import SessionController
+    from tui.controllers.since import SinceController
     from tui.dialogs.palette import PaletteCommand
 
 
@@ -42,10 +43,20 @@ class Controllers:
         self.places = PlaceController(ui, services.room, services.rules)
         self._actions: ActionController | None = None
         self._findings: FindingController | None = None
+        self._since: SinceController | None = None
         self._guides: GuideController | None = None
         self._launches: LaunchController | None = None
         self._terminals: AttachController | None = None
         self._palette: PaletteController | None = None
+
+    @property
+    def since(self) -> "SinceController":
+        """Says what changed since the operator looked."""
+        if self._since is None:
+            from tui.controllers.since import SinceController  # noqa: PLC0415
+
+            self._since = SinceController(self._ui, self._services.room)
+        return self._since
 
     @property
     def can_act(self) -> bool:

@@ -244,6 +244,14 @@ KEYS: tuple[Key, ...] = (
         where="everywhere",
     ),
     Key(
+        name="since",
+        keys="L",
+        action="app.since",
+        word="since you looked",
+        help="Show again what changed while you were away for 10 minutes or more.",
+        where="everywhere",
+    ),
+    Key(
         name="journal",
         keys="J",
         action="app.journal",

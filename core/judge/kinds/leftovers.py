@@ -1,4 +1,4 @@
-"""Leftovers: parked processes that nobody needs, and processes that outlive the eval of their run.
+"""Leftovers: parked processes, processes that outlive their run, and runs that never started.
 
 Containers of ended evals and logs without an end have findings of their own.
 """
@@ -11,12 +11,18 @@ from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.process import Process, ProcessState
+from core.model.run import Run, RunState
 from core.text import shown
 
 _PARKED = JudgeRule(
     kind="leftovers", name="parked", default=3_600, unit="seconds",
     help="A process that stays parked for longer is a notice; suspect if it holds a GPU.",
 )  # fmt: skip
+_UNSTARTED = JudgeRule(
+    kind="leftovers", name="unstarted", default=7_200, unit="seconds",
+    help="A run that has not started after that time is a notice: its folder may be left over.",
+)  # fmt: skip
+_UNSTARTED_STATES = frozenset({RunState.PREPARING, RunState.STARTING})
 _MAX_WORDS = 200
 _RELEASE = Proposal(action="release", scope="process")
 
@@ -64,27 +70,42 @@ def _gpu_memory(fleet: Fleet, process: Process) -> int:
 
 
 def _of_fleet(scene: Scene) -> Signs:
-    found = [
-        Sign(
-            key=run.id,
-            severity="suspect",
-            reading=scene.at,
-            text=f"Run {shown(run.id, 60)} has ended, but not all of its processes have:"
-            f" {shown(run.leftover, _MAX_WORDS)}",
-            closes_when="they end",
-            machine=run.machine,
-            run=run.id,
-        )
-        for run in scene.fleet.runs.values()
-        if run.leftover and run.is_over and scene.fleet.is_up(run.machine)
-    ]
-    return signs(scene.at, found)
+    runs = (each for each in scene.fleet.runs.values() if scene.fleet.is_up(each.machine))
+    return signs(scene.at, (sign for run in runs if (sign := _of_run(scene, run)) is not None))
+
+
+def _of_run(scene: Scene, run: Run) -> Sign | None:
+    severity: Severity = "suspect"
+    advice, cause, closes_when = "", "", "they end"
+    if run.is_over:
+        if not run.leftover:
+            return None
+        text = "has ended, but not all of its processes have"
+        cause = shown(run.leftover, _MAX_WORDS)
+    else:
+        lasted, least = scene.at - run.at, scene.rules.number(_UNSTARTED)
+        if run.state not in _UNSTARTED_STATES or lasted < least:
+            return None
+        severity = "notice"
+        text = f"has been {run.state} for over {short_time(last_step(lasted, max(60.0, least)))}"
+        advice = "If the evalroom that launched it has ended, launch it again"
+        cause, closes_when = "nobody starts it any more, or it waits", "it starts, or is over"
+    return Sign(
+        key=run.id,
+        severity=severity,
+        reading=scene.at,
+        text=sentences(f"Run {shown(run.id, 60)} {text}", advice),
+        cause=cause,
+        closes_when=closes_when,
+        machine=run.machine,
+        run=run.id,
+    )
 
 
 KIND = Kind(
     name="leftovers",
-    help="A process stays parked, or processes outlive the eval of their run.",
-    numbers=(_PARKED,),
+    help="A process stays parked, processes outlive their run, or a run never starts.",
+    numbers=(_PARKED, _UNSTARTED),
     of_process=_of_process,
     of_fleet=_of_fleet,
 )

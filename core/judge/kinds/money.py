@@ -1,13 +1,12 @@
 """Money: what tasks have spent, and what they will have spent at the end, against a budget."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from core.config.judge import JudgeConfig, JudgeRule
+from core.config.judge import JudgeRule
 from core.errors import sentences
+from core.judge.prices import Money, dollars, spent
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.model.finding import Proposal, Severity
-from core.model.sample import SampleStatus
 from core.model.task import Task, TaskState
 from core.text import shown
 
@@ -19,55 +18,7 @@ _TOTAL = JudgeRule(
     kind="money", name="total", default=0, unit="US dollars",
     help="The budget of all tasks that evalroom lists together; 0: none.",
 )  # fmt: skip
-ENOUGH_SAMPLES = 5
-"""Finished samples that tell what one costs."""
-_MILLION = 1e6
 _EASES = 0.9
-_CENTS_BELOW = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Money:
-    """US dollars, from and to: how many tokens went in and how many came out is not known.
-
-    Attributes:
-        low, high: If all tokens had the cheaper price, and the dearer one.
-        low_at_end: `low` once all samples have ended, at this pace; None: not known yet.
-    """
-
-    low: float = 0.0
-    high: float = 0.0
-    low_at_end: float | None = None
-
-
-def spent(task: Task, rules: JudgeConfig) -> Money | None:
-    """Return what a task has spent; None: its model has no price, or its tokens are unknown."""
-    price = rules.prices.get(task.row.model)
-    tokens = task.total_tokens
-    if price is None or tokens is None or tokens < 0:
-        return None
-    low, high = sorted((price.into / _MILLION, price.out / _MILLION))
-    at_end = _tokens_at_end(task, tokens)
-    return Money(
-        low=tokens * low, high=tokens * high, low_at_end=None if at_end is None else at_end * low
-    )
-
-
-def _tokens_at_end(task: Task, tokens: int) -> float | None:
-    if task.state is not TaskState.RUNNING:
-        return tokens
-    took = [
-        each.total_tokens
-        for each in task.samples.values()
-        if each.status == SampleStatus.COMPLETED and each.total_tokens
-    ]
-    if len(took) < ENOUGH_SAMPLES:
-        return None
-    usual = sum(took) / len(took)
-    counts = task.row.samples
-    flying = counts.in_flight or 0
-    waiting = max(0, counts.total - counts.ended - flying)
-    return tokens + usual * (waiting + flying / 2)
 
 
 def _signs(scene: Scene) -> Signs | None:
@@ -108,11 +59,11 @@ def _over(scene: Scene, key: str, money: Money, budget: float, task: Task | None
         step = budget
         while step * 1.25 <= money.low:
             step *= 1.25
-        what = f"{who} {has} spent {_dollars(step)} or more, and the budget is {_dollars(budget)}"
+        what = f"{who} {has} spent {dollars(step)} or more, and the budget is {dollars(budget)}"
     else:
         what = (
-            f"{who} will have spent more than the budget of {_dollars(budget)} at the end, at this"
-            f" pace: {_dollars(budget * _quarter(money.low / budget))} or more are spent"
+            f"{who} will have spent more than the budget of {dollars(budget)} at the end, at this"
+            f" pace: {dollars(budget * _quarter(money.low / budget))} or more are spent"
         )
     yield Sign(
         key=key,
@@ -132,10 +83,6 @@ def _over(scene: Scene, key: str, money: Money, budget: float, task: Task | None
 
 def _quarter(share: float) -> float:
     return int(share * 4) / 4
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount < _CENTS_BELOW else f"${amount:,.0f}"
 
 
 KIND = Kind(

@@ -7,6 +7,7 @@ read is not judged, and clocks that differ show nothing false.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from core.config.judge import JudgeRule
@@ -15,6 +16,7 @@ from core.fleet import Fleet
 from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
 from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.judge.sign_groups import told_together
 from core.judge.usual_calls import p95
 from core.judge.words import last_step, short_time
 from core.model.finding import Proposal, Severity
@@ -229,8 +231,13 @@ def _tool(task: Task, sample: Sample) -> Doing:
 
 
 def _thinks(process: Process, task: Task) -> bool:
-    is_told = any(word.startswith(_THINKING_OPTIONS) for word in process.argv)
-    return is_told or _THINKS.search(task.row.model) is not None
+    return _thinks_by_name(process.argv, task.row.model)
+
+
+@lru_cache(maxsize=2_048)
+def _thinks_by_name(argv: tuple[str, ...], model: str) -> bool:
+    is_told = any(word.startswith(_THINKING_OPTIONS) for word in argv)
+    return is_told or _THINKS.search(model) is not None
 
 
 def _operations(
@@ -289,7 +296,8 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
         quiet_for = min(quiet_for, _until_next(still.lasted, suspect, alarm))
         if still.lasted >= suspect * NOTED_FROM and len(found) < MAX_SIGNS:
             found.append(_sign(scene, task, sample, still, (suspect, alarm)))
-    return signs(as_of, found, quiet_for)
+    grouped = told_together(found, "do one thing for too long", scene.open)
+    return signs(as_of, grouped, quiet_for)
 
 
 def _suspects(scene: Scene, process: Process, task: Task) -> Mapping[str, float]:

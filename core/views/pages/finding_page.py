@@ -61,7 +61,7 @@ def _around(fleet: Fleet, finding: Finding) -> Iterator[Fact]:
     until = newest(finding) + AROUND_S
     about = {finding.task, finding.process, finding.machine} - {None}
     moments = [
-        (each.opened_at, f"{each.severity} {each.kind}: {each.text}")
+        (each.opened_at, f"{each.severity} {each.kind}, {subject_of(each, fleet)}: {each.text}")
         for each in fleet.findings
         if each.id != finding.id and about & ({each.task, each.process, each.machine} - {None})
     ]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from core import format as fmt
 from core.act.target_grammar import place_name
 from core.fleet import Fleet
+from core.judge.prices import money_in_words
 from core.model.finding import Finding
 from core.model.machine import Machine
 from core.text import shown
@@ -121,6 +122,8 @@ def _progress(each: TaskReport) -> Iterator[Span]:
 def _pace(each: TaskReport) -> Iterator[Span]:
     if each.tokens_per_minute is not None and not each.task.is_over:
         yield span_of(f"{fmt.count(each.tokens_per_minute)} tokens a minute")
+    if each.money is not None:
+        yield span_of(money_in_words(each.money))
     if each.left is not None:
         yield span_of(f"{fmt.span_of_time(*each.left)} left")
     elif not each.task.is_over:

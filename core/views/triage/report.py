@@ -10,6 +10,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.judge.kinds.stall import limits_of, proposals_for, stillnesses
 from core.judge.pace import durations, quantile, time_left, tokens_per_minute
+from core.judge.prices import Money, spent
 from core.judge.sign import Scene
 from core.model.finding import SEVERITIES, Finding, Proposal, Severity
 from core.model.log_summary import ErrorGroup
@@ -72,6 +73,7 @@ class TaskReport:
         task: The task.
         left: Its time left, seconds at p50 and p90; None: unknown.
         tokens_per_minute: Its rate; None: unknown.
+        money: What it has spent; None: its model has no price.
         run_again: Samples that were run again after an error.
         errors: Why its samples failed, by cause; empty until its log was read.
         still: Its samples that look stalled, the longest first.
@@ -81,6 +83,7 @@ class TaskReport:
     task: Task
     left: tuple[float, float] | None
     tokens_per_minute: float | None
+    money: Money | None
     run_again: int
     errors: tuple[ErrorGroup, ...]
     still: tuple[Still, ...]
@@ -204,6 +207,7 @@ def _task_report(scene: Scene, task: Task, only: SampleKey | None) -> TaskReport
         task=task,
         left=(left.p50, left.p90) if left is not None else None,
         tokens_per_minute=tokens_per_minute(task.trail, task.heard_at),
+        money=spent(task, scene.rules),
         run_again=sum(1 for sample in task.samples.values() if sample.retries),
         errors=task.logged.errors if task.logged is not None else (),
         still=tuple(each for each in _still(scene, task) if only in {None, each.sample}),

@@ -135,7 +135,7 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
     assert sentence == (
         f"stop packages: {PYTHON} lacks inspect-evals, openai, which inspect_evals/gpqa_diamond,"
         ' openai/x need; set packages = ["inspect-evals", "openai"] so that uv installs'
-        f" what is missing; or run on the machine: {PYTHON} -m pip install inspect-evals openai"
+        f" them; or run on the machine: {PYTHON} -m pip install inspect-evals openai"
     )
 
 

@@ -34,6 +34,7 @@ def test_a_task_line_holds_what_is_known_of_it() -> None:
     assert {name: text(row, name) for name in row.cells} == {
         "sign": "▶",
         "machine": "h100-1",
+        "finding": "",
         "task": "gdm_intercode_ctf",
         "model": "acme/sec-agent",
         "progress": "[0.61]",

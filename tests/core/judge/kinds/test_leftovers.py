@@ -95,11 +95,39 @@ def test_processes_that_outlive_a_run_are_found(state: RunState, words: str, cou
     assert len(found) == count
     for each in found:
         assert each.run == "r1"
-        assert "(pid 4000) still runs" in each.text
-        assert "\x1b" not in each.text
+        assert "(pid 4000) still runs" in each.cause
+        assert "\x1b" not in each.cause
     fleet = advance(fleet, RunChanged(at=NOW + 30, run=Run(
         id="r1", machine=H1, at=NOW, operator="me", state=state, task="t", model="m",
     )))  # fmt: skip
     for at in (40, 50, 60):
         fleet = advance(fleet, tasks_seen(task_row(), at=NOW + at))
     assert leftovers(fleet) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "count"),
+    [
+        (RunState.PREPARING, 1),
+        (RunState.STARTING, 1),
+        (RunState.RUNNING, 0),
+        (RunState.QUEUED, 0),
+        (RunState.ERROR, 0),
+    ],
+)
+def test_a_run_that_never_starts_is_a_notice(state: RunState, count: int) -> None:
+    run = Run(id="r1", machine=H1, at=NOW, operator="me", state=state, task="t", model="m")
+    fleet = judged_after(*BEGIN, RunChanged(at=NOW, run=run))
+    for at in (3_000, 7_000):
+        fleet = advance(fleet, tasks_seen(task_row(), at=NOW + at))
+    assert leftovers(fleet) == []
+    for at in (7_300, 7_310):
+        fleet = advance(fleet, tasks_seen(task_row(), at=NOW + at))
+    found = leftovers(fleet)
+    assert len(found) == count
+    for each in found:
+        assert (each.severity, each.run) == ("notice", "r1")
+        assert each.text == (
+            f"Run r1 has been {state} for over 2h. If the evalroom that launched it has ended,"
+            " launch it again"
+        )

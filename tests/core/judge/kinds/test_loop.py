@@ -84,3 +84,12 @@ def test_the_config_sets_the_bound() -> None:
 def test_hostile_names_do_no_harm() -> None:
     [loop] = found(read(sample(HOSTILE, turn_count=400)), "loop")
     assert is_harmless(loop)
+
+
+def test_it_is_about_the_worst_sample_also_when_another_becomes_that() -> None:
+    fleet = read(sample(7, turn_count=50), sample(8, turn_count=40))
+    rows = (sample(7, turn_count=50), sample(8, turn_count=90))
+    [loop] = found(after(fleet, samples_seen(*finished(), *rows, at=NOW + 20)), "loop")
+    assert loop.sample is not None
+    assert loop.sample.sample_id == 8
+    assert loop.text.startswith("Sample 8/1 has taken over 72 turns")

@@ -8,7 +8,7 @@ import pytest
 from core.config.judge import JudgeConfig, Price
 from core.desk.step import advance
 from core.fleet import Fleet
-from core.judge.kinds.money import spent
+from core.judge.prices import money_in_words, spent
 from core.model.finding import Finding
 from tests.support.fleets import (
     NOW,
@@ -55,6 +55,7 @@ def test_what_is_spent_is_a_range_and_grows_with_the_samples_that_are_left() -> 
     assert found is not None
     assert found.low == pytest.approx(10.0)
     assert found.high == pytest.approx(50.0)
+    assert money_in_words(found) == "$10 to $50 spent, $18 or more at the end"
     assert found.low_at_end == pytest.approx(10.0 + 2.0 * (3 + 1))
 
 

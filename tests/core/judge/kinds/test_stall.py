@@ -225,7 +225,7 @@ def test_hours_without_a_reading_do_not_move_the_bounds() -> None:
     second = [doing(replace(TOOL, started_at=later), number) for number in range(20)]
     for seconds in (1, 70, 130):
         fleet = advance(fleet, samples_seen(*second, at=later + seconds))
-    assert len(stalls(fleet)) == 20
+    assert sum(each.count for each in stalls(fleet)) == 20
 
 
 def test_a_sample_that_waits_for_its_next_try_does_not_stall() -> None:
@@ -277,3 +277,25 @@ def test_a_retry_wait_that_no_answer_shows_is_not_a_generation() -> None:
     for seconds in (181, 182):
         fleet = advance(fleet, samples_seen(doing(MODEL), at=NOW + seconds))
     assert [each.severity for each in stalls(fleet)] == ["alarm"]
+
+
+def test_many_samples_that_hang_are_few_findings() -> None:
+    rows = tuple(doing(replace(TOOL, started_at=NOW - n), number=n) for n in range(40))
+    fleet = read_at(1, 100, 125, rows=rows)
+    found = stalls(fleet)
+    assert len(found) == 6
+    [rest] = [each for each in found if each.sample is None]
+    assert rest.text == (
+        "35 more samples of this task do one thing for too long (35 suspect). See what they share"
+    )
+    assert rest.count == 35
+    named = {each.sample.sample_id for each in found if each.sample is not None}
+    assert named == {35, 36, 37, 38, 39}, "the oldest are named"
+    fleet = advance(fleet, samples_seen(*rows[:36], at=NOW + 126))
+    assert len(stalls(fleet)) == 6
+    fleet = advance(fleet, samples_seen(*rows[:3], at=NOW + 127))
+    fleet = advance(fleet, samples_seen(*rows[:3], at=NOW + 128))
+    assert {each.sample.sample_id for each in stalls(fleet) if each.sample} == {0, 1, 2}
+    [closed] = [each for each in fleet.findings if each.id == rest.id]
+    assert closed.closed_at
+    assert closed.text.startswith("31 more samples"), "its last words stay"

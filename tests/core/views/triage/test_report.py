@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.config.judge import JudgeConfig
+from core.config.judge import JudgeConfig, Price
 from core.errors import TargetUnclear
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
@@ -115,3 +115,12 @@ def test_text_of_a_host_is_harmless() -> None:
     evil = replace(HANGS, activity=Activity(type="tool", started_at=NOW - 700, detail="\x1b[2J\n"))
     assert "\x1b" not in text(fleet_with(evil))
     assert "\n\n\n" not in text(fleet_with(evil))
+
+
+def test_it_says_what_a_model_with_a_price_has_cost() -> None:
+    fleet = fleet_with(*DONE)
+    rules = JudgeConfig(prices={"acme/sec-agent": Price(into=100.0, out=1_000.0)})
+    lines = triage_lines(fleet, triage(fleet, None, rules, NOW + 10))
+    said = "\n".join("".join(span.text for span in line) for line in lines)
+    assert "$4.80 to $48 spent, $5.07 or more at the end" in said
+    assert "spent" not in text(fleet)

@@ -1,0 +1,108 @@
+"""What changed since the operator looked: run by run, in order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.format import plural
+from core.ids import TaskKey
+from core.model.finding import Finding
+from core.model.task import Task
+from core.text import Shown, shown
+from core.views.cells import Span, TextLine, Tone
+from core.views.findings.changes import FindingChange, finding_changes
+from core.views.tables.findings import TONES
+
+_MAX_NAME_CHARACTERS = 60
+_MAX_TEXT_CHARACTERS = 300
+_MAX_OF_ONE = 12
+"""Lines about one task or machine; the newest are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What happened at one time, Unix seconds at the desk; None: some time between."""
+
+    at: float | None
+    text: str
+    tone: Tone = "plain"
+
+
+def since_lines(before: Fleet, now: Fleet) -> tuple[TextLine, ...]:
+    """Return what changed between two states of a fleet, as lines; empty: nothing did.
+
+    Each task comes with what happened to it in order of time: its progress, errors, findings that
+    opened, worsened and closed, milestones, and how it ended. Tasks come in the order of what
+    happened first, then machines.
+    """
+    groups: dict[str, list[_Moment]] = {}
+    for change in finding_changes(before.findings, now.findings):
+        if change.finding.acknowledged_at is None and not change.finding.is_muted(now.at):
+            groups.setdefault(_name(now, change.finding), []).append(_of_finding(change))
+    for key, task in now.tasks.items():
+        moments = list(_of_task(before.tasks.get(key), task))
+        if moments:
+            groups.setdefault(_task_name(now, key), []).extend(moments)
+    lines: list[TextLine] = []
+    for name, moments in sorted(groups.items(), key=lambda each: _first(each[1])):
+        if lines:
+            lines.append(())
+        lines.append((Span(shown(name, _MAX_NAME_CHARACTERS * 2), "key"),))
+        moments.sort(key=lambda each: each.at or 0.0)
+        left_out = len(moments) - _MAX_OF_ONE
+        if left_out > 0:
+            lines.append((Span(Shown(f"       {left_out} more before"), "dim"),))
+        for moment in moments[-_MAX_OF_ONE:]:
+            clock = "     " if moment.at is None else fmt.clock(moment.at)
+            text = Span(shown(moment.text, _MAX_TEXT_CHARACTERS), moment.tone)
+            lines.append((Span(Shown(f"{clock}  "), "dim"), text))
+    return tuple(lines)
+
+
+def _first(moments: list[_Moment]) -> float:
+    return min((each.at for each in moments if each.at is not None), default=float("inf"))
+
+
+def _name(fleet: Fleet, finding: Finding) -> str:
+    if finding.task is not None:
+        return _task_name(fleet, finding.task)
+    return str(finding.machine or finding.model or "evalroom")
+
+
+def _task_name(fleet: Fleet, key: TaskKey) -> str:
+    task = fleet.tasks.get(key)
+    name = task.row.task if task is not None else key.task_id
+    return f"{key.machine} {shown(name, _MAX_NAME_CHARACTERS)} ({key.process.pid})"
+
+
+def _of_finding(change: FindingChange) -> _Moment:
+    finding = change.finding
+    if change.word == "closed":
+        return _Moment(finding.closed_at, f"closed: {finding.kind}: {finding.text}", "dim")
+    is_milestone = finding.closed_at == finding.opened_at
+    if is_milestone:
+        tone: Tone = "good" if finding.severity == "notice" else TONES[finding.severity]
+        return _Moment(finding.opened_at, finding.text, tone)
+    at = finding.changed_at if change.word == "worsened" else finding.opened_at
+    words = f"{change.word}: {finding.severity} {finding.kind}: {finding.text}"
+    return _Moment(at, words, TONES[finding.severity])
+
+
+def _of_task(before: Task | None, now: Task) -> Iterator[_Moment]:
+    """Yield how its counts and its state changed."""
+    if before is now:
+        return
+    counts = now.progress
+    old = before.progress if before is not None else None
+    if before is None:
+        yield _Moment(None, f"is new: {counts.completed} of {counts.total} done")
+    elif counts.completed > before.progress.completed:
+        more = counts.completed - before.progress.completed
+        done = f"{plural(more, 'more sample')} done, now {counts.completed} of {counts.total}"
+        yield _Moment(None, done)
+    errored = counts.errored - (old.errored if old is not None else 0)
+    if errored > 0:
+        yield _Moment(None, f"{plural(errored, 'more sample')} with an error", "error")
+    if before is not None and now.state is not before.state and now.is_over:
+        yield _Moment(now.ended_at, f"is over: {now.state}")
