@@ -2,13 +2,12 @@
 
 import os
 
-from ssh.shipped.common.namespaces import pid_namespace
+from ssh.shipped.common.namespaces import FIRST_PID_NAMESPACE, pid_namespace
 from ssh.shipped.common.proc import read_file
 from ssh.shipped.probe.dead_evals import file_marks, is_living, is_open, leftovers
 from ssh.shipped.probe.network_mounts import is_on_network
 from ssh.shipped.probe.trace_file import MAX_BACKLOG_BYTES, MAX_POLL_BYTES, TraceFile
 
-FIRST_PID_NAMESPACE = "pid:[4026531836]"
 EXPORTS = ("/var/lib/nfs/etab", "/proc/fs/nfsd/exports", "/etc/exports")
 MAX_EXPORTS_BYTES = 1024 * 1024
 

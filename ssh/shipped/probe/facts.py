@@ -1,11 +1,11 @@
 """Facts of the machine: puts the readings together and sends them."""
 
-import os
 import sys
 import threading
 import time
 
 from ssh.shipped.common.cgroup import usable_cpus
+from ssh.shipped.common.load import read_load
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.probe.disks import DiskReader
 from ssh.shipped.probe.docker import DockerReader
@@ -84,15 +84,11 @@ class Facts(threading.Thread):
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
         docker, unseen = self.docker.value or {}, self.probe.traces.unseen()
-        try:
-            load = [round(value, 2) for value in os.getloadavg()]
-        except OSError:
-            load = []
         return compact(
             {
                 "at": round(time.time(), 1),
                 "cpus": usable_cpus(),
-                "load": load,
+                "load": [round(value, 2) for value in read_load()],
                 "memory": read_memory(),
                 "disks": self.disks.value or [],
                 "gpus": gpus,

@@ -1,6 +1,7 @@
 """Reads GPUs with whichever tool this machine has."""
 
 from ssh.shipped.common.failures import Absent
+from ssh.shipped.common.namespaces import has_own_pids
 from ssh.shipped.common.proc import stat_of
 from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.tool_path import find_tool
@@ -9,6 +10,7 @@ from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
 from ssh.shipped.probe.unlisted_evals import unlisted_row
 
 MAX_PARENTS = 32
+FOREIGN_PIDS = "%s may list processes by their pids outside this container: they are left out"
 
 
 class GpuReader:
@@ -16,13 +18,17 @@ class GpuReader:
         self.probe = probe
 
     def __call__(self):
-        found = read_gpus()
+        tool, gpus, warning = read_gpus()
+        if has_own_pids() and any(gpu["pids"] for gpu in gpus):
+            for gpu in gpus:
+                gpu["pids"] = []
+            warning = warning or FOREIGN_PIDS % tool
         evals = {each.pid for each in self.probe.processes.all() if each.alive}
-        for gpu in found[1]:
+        for gpu in gpus:
             for row in gpu["pids"]:
                 if row["pid"] not in evals:
                     name_user(row, evals)
-        return found
+        return tool, gpus, warning
 
 
 def name_user(row, evals):

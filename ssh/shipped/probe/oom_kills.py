@@ -5,6 +5,7 @@ import re
 import time
 
 from ssh.shipped.common.cgroup import group_kills, groups_of
+from ssh.shipped.common.namespaces import has_own_pids
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_tool
 
@@ -35,7 +36,12 @@ def oom_kill_of(pid, before):
 
 
 def killed_lately():
-    """Return the pids that the kernel's own record of the last two minutes names."""
+    """Return the pids that the kernel's own record of the last two minutes names.
+
+    None in a container: the record holds the pids of the whole computer.
+    """
+    if has_own_pids():
+        return set()
     try:
         fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

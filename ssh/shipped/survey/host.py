@@ -4,6 +4,7 @@ import os
 import platform
 
 from ssh.shipped.common.cgroup import usable_cpus
+from ssh.shipped.common.load import read_load
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.users import user_name
@@ -11,10 +12,6 @@ from ssh.shipped.survey.network import has_route
 
 
 def read_host():
-    try:
-        load = list(os.getloadavg())
-    except OSError:
-        load = []
     cpus = usable_cpus()
     return {
         "python": platform.python_version(),
@@ -23,7 +20,7 @@ def read_host():
         "user": user_name(os.getuid()),
         "home": os.path.expanduser("~"),
         "cpus": None if cpus is None else max(1, int(cpus)),
-        "load": load,
+        "load": read_load(),
         "memory": read_memory(),
         "has_route": has_route(),
     }

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ssh.shipped.common.proc import stat_of
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docker_group
@@ -196,6 +198,49 @@ def test_a_probe_in_a_container_leaves_no_zombies_and_knows_its_limits(
             "nothing is left in the container",
             seen=lambda: docker_engine.run("exec", name, "ps", "-o", "pid,ppid,stat,args"),
         )  # fmt: skip
+
+
+_HOST_PIDS = """#!/bin/sh
+case "$*" in
+*--query-gpu=*) echo "0, GPU-aaaa, H100, 97, 71000, 81559, 61, 390.5, 700.00, [N/A]" ;;
+*--query-compute-apps=*) echo "GPU-aaaa, 1, 70000" ;;
+esac
+"""
+"""An nvidia-smi that lists processes by the pids of the host, as the driver does."""
+
+
+@pytest.mark.parametrize("has_gpu", [True, False])
+def test_the_facts_of_a_container_are_its_own_or_unknown(
+    docker_engine: DockerEngine, tmp_path: Path, *, has_gpu: bool
+) -> None:
+    tool = tmp_path / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    if has_gpu:
+        tool.write_text(_HOST_PIDS)
+        tool.chmod(0o755)
+    options = (*PYTHON, f"--volume={tmp_path}:{tmp_path}", "--memory=256m", "--cpus=1.5")
+    with (
+        docker_engine.container(*options, "--tmpfs=/root:size=5m") as name,
+        probe_in(docker_engine, name, tmp_path, f"--env=PATH={tool.parent}:/bin") as probe,
+    ):
+
+        def whole() -> dict[str, Any] | None:
+            found = [json.loads(frame.body) for frame in probe.of("facts")[-1:]]
+            is_read = found and found[0]["disks"] and found[0]["docker"]["state"] != "unknown"
+            return found[0] if is_read and found[0]["gpu_state"] != "unknown" else None
+
+        facts = probe.until(whole)
+        assert facts["load"] == []
+        assert (facts["memory"]["total"], facts["cpus"]) == (256 * 1024 * 1024, 1.5)
+        [home] = facts["disks"]
+        assert (home["path"], home["total"]) == ("/root", 5 * 1024 * 1024)
+        assert (facts["docker"]["state"], facts["docker"]["containers"]) == ("absent", [])
+        if has_gpu:
+            [gpu] = facts["gpus"]
+            assert (gpu["name"], gpu["utilisation"], gpu["pids"]) == ("H100", 97, [])
+            assert "outside this container" in facts["gpu_error"]
+        else:
+            assert (facts["gpus"], facts["gpu_state"]) == ([], "absent")
 
 
 def test_an_eval_in_a_container_is_one_row_with_its_machine(
