@@ -1,16 +1,16 @@
 """The list of findings of a fleet: bounded, newest first; an open finding keeps its id."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.model.finding import SEVERITIES, Finding
+from core.model.finding import SEVERITIES, Finding, Severity
 
 MAX_FINDINGS = 500
 """Maximum findings in the fleet. Those of the machine with the most of them are dropped first, the
-oldest closed ones before the others."""
+oldest closed ones before the others. What is open and was dropped opens again once there is room."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
@@ -56,19 +56,36 @@ def covers(acknowledged: Finding, now: Finding) -> bool:
 def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
     if len(findings) <= MAX_FINDINGS:
         return tuple(findings)
-    share = [each for each in findings if each.machine == _loudest(findings)]
-    # The oldest closed ones go first; then open ones, so that no machine hides those of others.
-    for going in (
-        [each for each in reversed(share) if each.closed_at is not None],
-        [each for each in reversed(share) if not each.is_kept],
-        list(reversed(share)),
-    ):
+    loudest = _loudest(findings)
+    for going in _going([each for each in reversed(findings) if each.machine == loudest]):
         over = len(findings) - MAX_FINDINGS
         if over <= 0:
             break
         dropped = {each.id for each in going[:over]}
         findings = [each for each in findings if each.id not in dropped]
     return tuple(findings[:MAX_FINDINGS])
+
+
+def _going(share: list[Finding]) -> Iterator[list[Finding]]:
+    """Yield which of a machine's findings, oldest first, are dropped before the others.
+
+    Closed ones go first; then open ones, the mild before the bad; then those that wait for the
+    operator.
+    """
+    yield [each for each in share if each.closed_at is not None]
+    going = [each for each in share if not each.is_kept]
+    yield sorted(going, key=lambda each: SEVERITIES.index(each.severity))
+    yield share
+
+
+def has_room(fleet: Fleet, machine: MachineName | None, severity: Severity) -> bool:
+    """Whether the list holds one more finding of a machine without the loss of one as bad."""
+    rank = SEVERITIES.index(severity)
+    staying = sum(
+        each.machine != machine or (each.is_open and SEVERITIES.index(each.severity) >= rank)
+        for each in fleet.findings
+    )
+    return staying < MAX_FINDINGS
 
 
 def _loudest(findings: list[Finding]) -> MachineName | None:

@@ -29,7 +29,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_items, without
 from core.ids import ProcessKey, TaskKey
-from core.judge.finding_list import closed, with_findings, with_id
+from core.judge.finding_list import closed, has_room, with_findings, with_id
 from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
@@ -170,10 +170,21 @@ class _Judged:
             if sign.severity is not None:
                 self.quiet_for = 0.0  # the next reading may open it
             return replace(now, finding="") if now.finding else now
+        if finding is None and self._is_pushed_out(now, sign):
+            return now
         changed = self._opened(sign) if finding is None else self._renewed(finding, sign)
         if changed is not finding:
             self.findings.append(changed)
         return now if now.finding == changed.id else replace(now, finding=changed.id)
+
+    def _is_pushed_out(self, suspicion: Suspicion, sign: Sign) -> bool:
+        """Whether the list has no room for the finding of a sign: it does not open time and again.
+
+        It opens again once there is room, or once it is worse than what has the room.
+        """
+        if not suspicion.finding or with_id(self._fleet, suspicion.finding) is not None:
+            return False
+        return not has_room(self._fleet, sign.machine, sign.severity or "notice")
 
     def _is_seen_enough(self, suspicion: Suspicion) -> bool:
         return suspicion.readings >= self._kind.readings
