@@ -47,7 +47,7 @@ def _rest(rest: Sequence[Sign], what: str) -> Sign:
     worst = max((sign.severity for sign in rest if sign.severity), key=SEVERITIES.index)
     words = (f"{counts[each]} {each}" for each in reversed(SEVERITIES) if counts[each])
     more = plural(len(rest), "more sample")
-    covered = set.intersection(*(set(sign.covered_by) for sign in rest))
+    covered = [each for each in first.covered_by if all(each in sign.covered_by for sign in rest)]
     return replace(
         first,
         key=REST,
@@ -58,5 +58,5 @@ def _rest(rest: Sequence[Sign], what: str) -> Sign:
         closes_when="fewer of them do",
         sample=None,
         count=len(rest),
-        covered_by=tuple(sorted(covered)),
+        covered_by=tuple(covered),
     )
