@@ -31,7 +31,8 @@ def words_of_the_command(machines: Collection[str], production: Collection[str])
         (home.folder / "s.toml").write_text(SMOKE)
         ran = home.run("launch", "s.toml", "--yes", "--set", f"machine={list(machines)}")
     assert ran.status == 4, (ran.out, ran.err)
-    return re.findall(r"add --confirm '([^']+)'", ran.err)[0]
+    found: list[str] = re.findall(r"add --confirm '([^']+)'", ran.err)
+    return found[0]
 
 
 async def words_on_screen(machines: Collection[str], production: Collection[str]) -> str:
