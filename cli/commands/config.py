@@ -13,7 +13,7 @@ from core.config.file import check_config, default_config, text_of
 from core.config.model import Config
 from core.errors import ConfigWrong
 from core.format import plural
-from core.judge.kinds import all_rules
+from core.judge.kinds import all_rules, kind_names
 from core.text import shown
 from storage.config_text import config_text
 from storage.paths import paths, refuse_unsafe_config
@@ -47,7 +47,9 @@ def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> in
     wrong: tuple[ConfigWrong, ...] = ()
     config = default_config()
     if path is not None:
-        config, wrong = check_config(text_of(path), path, actions=actions, judged=all_rules())
+        config, wrong = check_config(
+            text_of(path), path, actions=actions, judged=all_rules(), kinds=kind_names()
+        )
         refuse_unsafe_config(path)
     if as_json:
         errors = [error_json(each) for each in wrong]

@@ -17,6 +17,7 @@ from cli.render.triage import triage_answer
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
+from core import format as fmt
 from core.act.target_grammar import place_named
 from core.config.judge import JudgeConfig
 from core.ctl import routes
@@ -125,6 +126,8 @@ def _event_line(event: Mapping[str, Any]) -> Shown:
     words = [str(kind or "event")]
     words += [str(event[name]) for name in ("action", "function", "model") if event.get(name)]
     at = event.get("timestamp")
+    if isinstance(at, int | float):
+        at = fmt.clock(at, seconds=True)
     return shown(f"{' '.join(words)}{f'  {at}' if at else ''}", 120)
 
 

@@ -7,7 +7,7 @@ from cli.parser.command import GlobalOptions
 from core.config.file import default_config, read_config
 from core.config.model import Config
 from core.errors import ConfigWrong
-from core.judge.kinds import all_rules
+from core.judge.kinds import all_rules, kind_names
 from core.text import shown
 from storage.paths import paths, refuse_unsafe_config
 from tui.keys.table import KEYS_BY_NAME
@@ -26,7 +26,7 @@ def config_of(options: GlobalOptions) -> Config:
     else:
         if is_there(path):
             refuse_unsafe_config(path)
-        config = read_config(path, actions=KEYS_BY_NAME, judged=all_rules())
+        config = read_config(path, actions=KEYS_BY_NAME, judged=all_rules(), kinds=kind_names())
     read_only = config.read_only or options.read_only
     machines = tuple(
         replace(each, read_only=each.read_only or read_only) for each in config.machines

@@ -42,6 +42,7 @@ def read_config(
     *,
     actions: Mapping[str, str] | None = None,
     judged: Sequence[JudgeRule] | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> Config:
     """Read a config file.
 
@@ -49,12 +50,13 @@ def read_config(
         path: The file; `~` is not expanded.
         actions: The actions that `[keys]` may name, with their default keys; None: any name.
         judged: The numbers that `[judge]` may name; None: the table is not read.
+        kinds: The kinds of findings that `[[notify]]` may name; None: any.
 
     Raises:
         ConfigWrong: The file can't be read, or a key or value is wrong. Describes the first
             error and counts the others.
     """
-    config, errors = check_config(text_of(path), path, actions=actions, judged=judged)
+    config, errors = check_config(text_of(path), path, actions=actions, judged=judged, kinds=kinds)
     if not errors:
         return config
     first = errors[0]
@@ -70,6 +72,7 @@ def check_config(
     *,
     actions: Mapping[str, str] | None = None,
     judged: Sequence[JudgeRule] | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> tuple[Config, tuple[ConfigWrong, ...]]:
     """Read a config's text.
 
@@ -88,6 +91,7 @@ def check_config(
         return default_config(), (_error(path, None, what, "write a shorter number"),)
     reader = _ConfigReader(path, lines_of(text))
     config = reader.config(table, actions, judged)
+    reader.refuse_unknown_words(config, kinds)
     return config, reader.errors()
 
 
@@ -184,6 +188,28 @@ class _ConfigReader:
             keys=self._read_keys(table.get("keys", {}), actions),
             **self._read_values((), top, self._top_rules),
         )
+
+    def refuse_unknown_words(self, config: Config, kinds: Sequence[str] | None) -> None:
+        """Refuse a `[[notify]]` rule that names a kind, a machine or a tag that nothing has."""
+        known: dict[str, Sequence[str]] = {
+            "machines": [each.name for each in config.machines],
+            "tags": list(dict.fromkeys(tag for each in config.machines for tag in each.tags)),
+        }
+        if self._problems:  # a machine that is wrong is not among the machines
+            known.clear()
+        if kinds is not None:
+            known["kinds"] = kinds
+        for index, rule in enumerate(config.notify):
+            for key, words in known.items():
+                for word in getattr(rule, key):
+                    if word not in words:
+                        self._unknown_word(("notify", index, key), word, words)
+
+    def _unknown_word(self, at: KeyPath, word: str, known: Sequence[str]) -> None:
+        near = difflib.get_close_matches(word, known, n=1)
+        meant = f'did you mean "{near[0]}"? ' if near else ""
+        what = f'no finding can match "{shown(word)}" in "{at[-1]}"'
+        self._problem(at, what, f"{meant}allowed: {', '.join(known) or 'none, as nothing has one'}")
 
     def _read_table(self, name: str, table: dict[str, Any]) -> dict[str, Any]:
         value = table.get(name, {})

@@ -15,7 +15,7 @@ class JudgeRule:
             (`generate.suspect`).
         default: Its value, unless the config says otherwise.
         unit: What it counts: `seconds`, `percent`, `retries`.
-        high: The largest value that makes sense; the smallest is 0.
+        high, low: The largest and the smallest value that make sense.
         help: What it decides, one sentence.
     """
 
@@ -25,6 +25,7 @@ class JudgeRule:
     unit: str
     help: str
     high: float = 1e9
+    low: float = 0.0
 
     @property
     def path(self) -> str:

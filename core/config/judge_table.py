@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import cast
 
 from core.config.judge import JudgeRule
-from core.config.rules import InvalidValue, UnknownKey, number
+from core.config.rules import InvalidValue, UnknownKey, number, plain_number
 
 
 def judge_values(value: object, known: Sequence[JudgeRule]) -> Mapping[str, float]:
@@ -27,12 +27,38 @@ def judge_values(value: object, known: Sequence[JudgeRule]) -> Mapping[str, floa
         if rule is None:
             raise UnknownKey(_keys_beside(path, by_path), path)
         try:
-            given = number(0, rule.high, rule.unit)(each)
+            given = number(rule.low, rule.high, rule.unit)(each)
         except InvalidValue as error:
             raise InvalidValue(error.allowed, path) from None
         if given != rule.default:
             found[rule.path] = given
+    _refuse_mixed_up(found, by_path)
     return MappingProxyType(found)
+
+
+def _refuse_mixed_up(
+    found: Mapping[str, float], by_path: Mapping[tuple[str, ...], JudgeRule]
+) -> None:
+    """Refuse numbers by which something is an alarm before it is suspect.
+
+    Raises:
+        InvalidValue: A `suspect` and the `alarm` beside it are the wrong way round.
+    """
+    for path, alarm in by_path.items():
+        suspect = by_path.get((*path[:-1], "suspect"))
+        if path[-1] != "alarm" or suspect is None:
+            continue
+        first = found.get(suspect.path, suspect.default)
+        then = found.get(alarm.path, alarm.default)
+        falls = suspect.default > alarm.default
+        if first < then if falls else first > then:
+            bound = "or more" if falls else "or less"
+            what = f"{plain_number(then)} {alarm.unit} {bound}, the alarm beside it; or change both"
+            at = suspect if suspect.path in found else alarm
+            if at is alarm:
+                bound = "or less" if falls else "or more"
+                what = f"{plain_number(first)} {alarm.unit} {bound}, from where it is suspect"
+            raise InvalidValue(what, tuple(at.path.split(".")))
 
 
 def _leaves(

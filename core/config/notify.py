@@ -8,7 +8,7 @@ from typing import Literal
 class QuietHours:
     """A time of each day in which nothing is sent, minutes since local midnight.
 
-    It may pass midnight: from 22:00 to 7:00. Equal ends are the whole day.
+    It may pass midnight: from 22:00 to 7:00.
     """
 
     begin: int

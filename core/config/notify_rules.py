@@ -25,7 +25,10 @@ def quiet_hours(value: object) -> QuietHours:
     if found is None:
         raise InvalidValue('two times of the day, like "22:00-07:00"')
     hours = [int(each) for each in found.groups()]
-    return QuietHours(60 * hours[0] + hours[1], 60 * hours[2] + hours[3])
+    quiet = QuietHours(60 * hours[0] + hours[1], 60 * hours[2] + hours[3])
+    if quiet.begin == quiet.end:
+        raise InvalidValue('two different times of the day, like "22:00-07:00"')
+    return quiet
 
 
 NOTIFY: Mapping[str, Rule] = MappingProxyType(

@@ -119,9 +119,14 @@ def number(low: float, high: float, unit: str) -> Callable[[object], float]:
             and low <= value <= high  # false for NaN
         ):
             return float(value)
-        raise InvalidValue(f"a number of {unit} from {low:g} to {high:g}")
+        raise InvalidValue(f"a number of {unit} from {plain_number(low)} to {plain_number(high)}")
 
     return rule
+
+
+def plain_number(value: float) -> str:
+    """Return a number as people write it: `0.5`, `1000000000`."""
+    return f"{value:.12g}"
 
 
 def one_of(*words: str) -> Callable[[object], str]:
@@ -218,6 +223,7 @@ def budgets(value: object) -> Mapping[str, int]:
     out: dict[str, int] = {}
     for model, entry in _table(value, "a table of models and connections").items():
         try:
+            _refuse_parts(entry)
             out[_model(model)] = whole(1, 1_000_000)(entry)
         except InvalidValue as wrong:
             raise InvalidValue(wrong.allowed, (model,)) from None
@@ -242,6 +248,8 @@ def _price(model: str, value: object) -> Price:
     try:
         _model(model)
         entries = _table(value, allowed)
+        if not {"in", "out"} & set(entries):
+            _refuse_parts(*entries.values())
     except InvalidValue as wrong:
         raise InvalidValue(wrong.allowed, (model,)) from None
     for key, entry in entries.items():
@@ -254,6 +262,12 @@ def _price(model: str, value: object) -> Price:
     if len(entries) < 2:  # noqa: PLR2004 - both of them
         raise InvalidValue(allowed, (model,))
     return Price(into=_dollars(entries["in"]), out=_dollars(entries["out"]))
+
+
+def _refuse_parts(*values: object) -> None:
+    """Refuse the table that TOML makes of a name with a dot and without quotes (`gpt-4.1 = 2`)."""
+    if any(isinstance(each, dict) for each in values):
+        raise InvalidValue('a name with a dot in quotes: "openai/gpt-4.1"')
 
 
 def _model(value: str) -> str:

@@ -108,8 +108,9 @@ def test_a_wrong_rule_is_named(home: Home, text: str, words: str) -> None:
 
 
 def test_the_config_is_shown_as_it_holds(home: Home) -> None:
+    tags = 'tags = ["prod"]\n'
     rule = '[[notify]]\nto = "CHAT"\nquiet = "22:00-07:30"\ntags = ["prod"]\n'
-    home.configure(machine("here") + rule)
+    home.configure(machine("here") + tags + rule)
     shown = home.run("config", "show").out
     home.configure(shown)
     assert home.run("config", "check").status == 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.support.commands import Home, machine
 from tests.support.evals import Evals
+from tests.support.waiting import wait_until
 
 
 def test_the_report_names_what_hangs_and_what_to_do(evals: Evals, home: Home) -> None:
@@ -13,6 +14,7 @@ def test_the_report_names_what_hangs_and_what_to_do(evals: Evals, home: Home) ->
         f"[judge.stall.{doing}]\nsuspect = 0\nalarm = 0\n" for doing in ("sandbox", "thinking")
     )
     home.configure(machine("here", one.data_dir) + rules)
+    wait_until(lambda: "sleep 1000" in home.run("why", "hung#s0/1").out, "its command hangs")
     ran = home.run("triage")
     assert (ran.status, ran.err) == (0, "")
     assert "0 of 1 sample done" in ran.out

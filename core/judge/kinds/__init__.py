@@ -8,6 +8,12 @@ from typing import Any
 from core.config.judge import JudgeRule
 from core.judge.sign import Kind
 
+_OF_EVENTS = (
+    "docker", "finished", "headless", "interrupt", "limits", "link", "log", "lost", "milestone",
+    "order", "process", "run", "starved",
+)  # fmt: skip
+"""The kinds of findings that one event shows by itself: `core.judge.judge`."""
+
 
 @cache
 def all_kinds() -> tuple[Kind, ...]:
@@ -22,3 +28,9 @@ def all_kinds() -> tuple[Kind, ...]:
 def all_rules() -> tuple[JudgeRule, ...]:
     """Return every number that the config may set under `[judge]`."""
     return tuple(rule for kind in all_kinds() for rule in kind.numbers)
+
+
+@cache
+def kind_names() -> tuple[str, ...]:
+    """Return the name of every kind that a finding may have, sorted."""
+    return tuple(sorted({*_OF_EVENTS, *(kind.name for kind in all_kinds())}))

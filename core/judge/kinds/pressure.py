@@ -10,7 +10,7 @@ from core.format import clock, plural, size
 from core.ids import TaskKey
 from core.judge.container_memory import ContainerUse, container_use, room_for
 from core.judge.gpu_holders import evals_on_gpus, holders_of
-from core.judge.levels import Level, power_above, step_down
+from core.judge.levels import Level, power_above, power_below, step_down
 from core.judge.sign import Kind, Scene, Sign, Signs, signs
 from core.model.action import Change
 from core.model.finding import Proposal
@@ -204,7 +204,7 @@ def _load(scene: Scene, machine: Machine, facts: MachineFacts) -> Iterator[Sign]
     level = Level(*_numbers(scene, _LOAD), eases=0.75)
     if not level.shows(each, is_open="load" in scene.open):
         return
-    over = int(2 ** math.floor(math.log2(max(1.0, each))))
+    over = power_below(each)
     yield Sign(
         key="load",
         severity=level.severity(each),

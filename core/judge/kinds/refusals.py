@@ -9,7 +9,7 @@ from core.model.finding import Proposal
 from core.model.task import ProgressPoint, Task
 
 _WINDOW = JudgeRule(
-    kind="refusals", name="window", default=600, unit="seconds",
+    kind="refusals", name="window", default=600, unit="seconds", low=1,
     help="The time whose refusals are compared with all time before.",
 )  # fmt: skip
 _TIMES = JudgeRule(

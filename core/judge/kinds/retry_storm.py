@@ -18,7 +18,7 @@ from core.model.finding import SEVERITIES, Proposal, Severity
 from core.model.task import Task, TaskState
 
 _WINDOW = JudgeRule(
-    kind="retry-storm", name="window", default=300, unit="seconds", high=600,
+    kind="retry-storm", name="window", default=300, unit="seconds", low=1, high=600,
     help="The time over which the waits for retries are counted.",
 )  # fmt: skip
 _SUSPECT = JudgeRule(

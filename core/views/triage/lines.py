@@ -6,11 +6,12 @@ from core import format as fmt
 from core.act.target_grammar import place_name
 from core.fleet import Fleet
 from core.judge.prices import money_in_words
-from core.model.finding import Severity
+from core.model.finding import Finding
 from core.model.machine import Machine
 from core.text import shown
 from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
+from core.views.findings.names import subject_of
 from core.views.tables.findings import TONES
 from core.views.tables.row_context import task_line
 from core.views.tables.tasks import state_word
@@ -27,8 +28,8 @@ def triage_lines(fleet: Fleet, report: Triage) -> list[TextLine]:
     parts = (
         _headed("Machines", [_machine(each) for each in report.machines]),
         *(_task(fleet, report, each) for each in report.tasks),
-        _headed("Findings", [_finding(each.severity, each.text) for each in report.findings]),
-        _headed("Next", [line for each in report.steps for line in _step(each.why, each.command)]),
+        _headed("Findings", list(_findings(fleet, report))),
+        _headed("Next", list(_steps(report))),
     )
     lines = [line for part in parts if part for line in (*part, _BLANK)]
     if not report.steps:
@@ -151,12 +152,31 @@ def _outlier(fleet: Fleet, outlier: Outlier) -> Iterator[Span]:
     yield Span(shown(text, _MAX_TEXT), "warning")
 
 
-def _finding(severity: Severity, text: str) -> TextLine:
-    return _line(Span(shown(f"{severity:<8}{text}", _MAX_TEXT), TONES[severity]))
+def _findings(fleet: Fleet, report: Triage) -> Iterator[TextLine]:
+    """Yield a line for each finding; those of one task that say the same share a line."""
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for each in report.findings:
+        about = each.task or each.process or each.machine if each.sample else each.id
+        alike.setdefault((about, each.kind, each.severity, each.text), []).append(each)
+    for group in alike.values():
+        finding, more = group[0], len(group) - 1
+        others = f" and {fmt.plural(more, 'more sample')}" if more else ""
+        state = _state(finding, report.at)
+        text = f"{finding.severity:<8}{subject_of(finding, fleet)}{others}: {state}{finding.text}"
+        yield _line(Span(shown(text, _MAX_TEXT), TONES[finding.severity]))
 
 
-def _step(why: str, command: str) -> list[TextLine]:
-    return [
-        _line(Span(shown(command, 1_000), "key")),
-        (span_of("    "), Span(shown(why, _MAX_TEXT), "dim")),
-    ]
+def _state(finding: Finding, now: float) -> str:
+    if finding.is_muted(now):
+        return "(muted) "
+    return "(acknowledged) " if finding.acknowledged_at is not None else ""
+
+
+def _steps(report: Triage) -> Iterator[TextLine]:
+    """Yield the commands; those of one reason stand together, with the reason below them."""
+    by_reason: dict[str, list[str]] = {}
+    for each in report.steps:
+        by_reason.setdefault(each.why, []).append(each.command)
+    for why, commands in by_reason.items():
+        yield from (_line(Span(shown(each, 1_000), "key")) for each in commands)
+        yield (span_of("    "), Span(shown(why, _MAX_TEXT), "dim"))

@@ -18,6 +18,7 @@ from core.model.sample import Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
+from core.views.findings.names import subject_of
 
 Word = Literal["fine", "suspect", "alarm", "waits", "ended", "unknown"]
 
@@ -249,13 +250,19 @@ def _comparison(task: Task, sample: Sample) -> Iterator[tuple[str, Shown]]:
 def _surroundings(scene: Scene, key: ProcessKey) -> Iterator[tuple[str, Shown]]:
     process, machine = scene.fleet.processes.get(key), scene.fleet.machines.get(key.machine)
     if process is not None:
-        since = fmt.duration_in_words(max(0.0, scene.at - process.since))
-        yield "process", shown(f"{key.pid} is {process.state}, for {since}")
+        started = ""
+        if process.started_at is not None:
+            clock = scene.at + scene.fleet.clock_offset(key.machine)
+            ago = fmt.duration_in_words(max(0.0, clock - process.started_at))
+            started = f"; it started {ago} ago"
+        yield "process", shown(f"{key.pid} is {process.state}{started}")
         if process.trouble:
             yield "trouble", shown(process.trouble, _MAX_TEXT)
     if machine is not None:
         facts = machine.facts
-        load = f", load {facts.load[0]:.1f} of {facts.cpus:g}" if facts and facts.load else ""
+        load = ""
+        if facts is not None and facts.load and facts.cpus:
+            load = f", load {facts.load[0]:.1f} of {facts.cpus:g}"
         reason = f" ({machine.link.reason})" if machine.link.reason else ""
         yield "machine", shown(f"{machine.name} is {machine.link.state}{reason}{load}", _MAX_TEXT)
 
@@ -286,7 +293,9 @@ def _why_process(scene: Scene, key: ProcessKey) -> Why:
     for finding in scene.fleet.findings:
         about = finding.process or (finding.task.process if finding.task is not None else None)
         if finding.is_open and about == key:
-            facts.append(("finding", shown(f"{finding.severity}: {finding.text}", _MAX_TEXT)))
+            whose = f" {subject_of(finding, scene.fleet)}:" if finding.task is not None else ""
+            text = f"{finding.severity}:{whose} {finding.text}"
+            facts.append(("finding", shown(text, _MAX_TEXT)))
     return Why(
         at=scene.at,
         name=shown(f"process {key.pid} on {key.machine}", _MAX_TEXT),

@@ -35,6 +35,8 @@ def test_models_have_budgets_and_prices() -> None:
         pytest.param('[prices]\n\n"a/b" = { in = 1, out = -1 }', 3, "US dollars", id="below 0"),
         pytest.param('[prices]\n"a/b" = { in = 1, put = 1 }', 2, 'did you mean "out"', id="key"),
         pytest.param('[prices]\n"a/b" = { in = 1, out = nan }', 2, "US dollars", id="nan"),
+        pytest.param("[budgets]\ngpt-4.1 = 20", 2, "in quotes", id="a dot"),
+        pytest.param("[prices]\ngpt-4.1 = { in = 1, out = 2 }", 2, "in quotes", id="dot, price"),
         pytest.param("[bugets]\n", 1, 'did you mean "budgets"', id="another table"),
     ],
 )

@@ -148,6 +148,12 @@ def test_two_folders_on_one_disk_are_one_finding() -> None:
     assert len(pressures(read([both] * 2))) == 1
 
 
+def test_a_load_without_bounds_is_judged_too() -> None:
+    endless = {"cpus": 4, "load": (9.0, float("inf"), 9.0)}
+    [found] = pressures(read([endless] * 2))
+    assert found.severity == "alarm"
+
+
 def test_load_counts_for_each_cpu() -> None:
     assert pressures(read([{"cpus": 64, "load": (200.0, 100.0, 90.0)}] * 3)) == []
     [found] = pressures(read([{"cpus": 4, "load": (40.0, 18.0, 9.0)}] * 2))

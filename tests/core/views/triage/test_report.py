@@ -71,6 +71,19 @@ def test_a_finding_and_the_sample_that_it_is_about_give_one_step() -> None:
     assert step.command == "evalroom act cancel-call 'h100-1:t1#1/1'"
 
 
+def test_what_several_samples_do_is_said_once_with_what_it_is_about() -> None:
+    def alike(sample_id: int) -> Sample:
+        return replace(HANGS, sample_id=sample_id)
+
+    said = text(fleet_with(alike(1), alike(2), alike(3), looks=(0, 1)))
+    [finding] = [line for line in said.splitlines() if line.startswith("  alarm")]
+    assert finding.startswith("  alarm   h100-1:t1#")
+    assert " and 2 more samples: bash has run for over 10m" in finding
+    commands, _, reason = said.partition("Next\n")[2].partition("    bash has run for over 10m")
+    assert commands.count("evalroom act cancel-call") == 3
+    assert "bash has run" not in reason
+
+
 def test_a_calm_fleet_needs_nobody() -> None:
     said = text(fleet_with(sample(1, total_tokens=90), *DONE))
     assert said.endswith("Nothing needs you.")

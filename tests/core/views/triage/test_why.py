@@ -1,13 +1,14 @@
 """Why a sample or a process does what it does: the verdict, and what it rests on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.config.judge import JudgeConfig
 from core.errors import TargetUnclear
-from core.events import Event, OperationsSeen
+from core.events import Event, OperationsSeen, SamplesSeen
 from core.ids import ProcessKey, SampleKey
 from core.model.machine import LinkState
 from core.model.operation import Operation
@@ -17,6 +18,7 @@ from core.text import Shown
 from core.views.triage.why import Why, why, why_lines
 from tests.support.fleets import (
     NOW,
+    facts,
     judged_after,
     link,
     named,
@@ -33,7 +35,7 @@ from tests.support.fleets import (
 KEY = SampleKey(task_key(), 1, 1)
 
 
-def doing(kind: str, seconds: float, **more: Any) -> Event:
+def doing(kind: str, seconds: float, **more: Any) -> SamplesSeen:
     activity = Activity(type=kind, started_at=NOW - seconds, detail="bash")
     return samples_seen(sample(1, activity=activity, **more))
 
@@ -99,3 +101,20 @@ def test_what_is_not_known_is_refused() -> None:
         report(target=SampleKey(task_key(), "x", 1))
     with pytest.raises(TargetUnclear):
         report(target=process_key(pid=9))
+
+
+def test_a_process_is_as_old_as_it_says_and_not_as_long_as_this_room_knows_it() -> None:
+    said = text(report(doing("tool", 130), target=process_key()))
+    assert "100 is live; it started 5m 01s ago" in said
+
+
+def test_a_machine_whose_cpus_are_unknown_has_no_load() -> None:
+    said = text(report(facts(cpus=None), doing("tool", 130)))
+    assert "h100-1 is up" in said
+    assert "load" not in said
+
+
+def test_the_findings_of_a_process_name_their_samples() -> None:
+    twice = [replace(doing("tool", 700), at=NOW + look, as_of=NOW + look) for look in (0, 1)]
+    said = text(report(*twice, target=process_key()))
+    assert "alarm: h100-1:t1#1/1 (gdm_intercode_ctf): bash has run for over" in said
