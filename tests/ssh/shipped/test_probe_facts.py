@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,13 +19,13 @@ import pytest
 
 from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.rocm import read_rocm
-from ssh.shipped.common.tool_path import TOOL_PATH
 from ssh.shipped.common.units import size_in_bytes
 from ssh.shipped.probe.gpus import name_user
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.reading import Reading
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import DirectProbe, direct_probe
+from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
@@ -397,5 +398,35 @@ def test_a_reading_that_breaks_in_any_way_is_read_again() -> None:
     assert reading.value == "fine"
 
 
-def test_the_drivers_folder_of_windows_is_on_the_tools_path() -> None:
-    assert "/usr/lib/wsl/lib" in TOOL_PATH.split(":")
+def test_nvidia_smi_of_windows_is_found_though_the_path_is_short(tmp_path: Path) -> None:
+    """WSL mounts the driver's tools at a place that no login has on its PATH."""
+    lib, work = tmp_path / "lib", tmp_path / "work"
+    tool = lib / "wsl" / "lib" / "nvidia-smi"
+    tool.parent.mkdir(parents=True)
+    work.mkdir()
+    tool.write_text(WSL_TOOL)
+    tool.chmod(0o755)
+    mount = f"lowerdir=/usr/lib,upperdir={lib},workdir={work}"
+    script = f'mount -t overlay overlay -o {mount} /usr/lib && exec {sys.executable} -c "$1"'
+    done = subprocess.run(
+        ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh", READ_GPUS],
+        cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found_at, (tool_name, [gpu], warning) = json.loads(done.stdout)
+    assert found_at == "/usr/lib/wsl/lib/nvidia-smi"
+    assert (tool_name, gpu["name"], warning) == ("nvidia-smi", "RTX 4090", None)
+
+
+WSL_TOOL = """#!/bin/sh
+case "$*" in
+*--query-gpu=*) echo "0, GPU-aa, RTX 4090, 3, 400, 24564, 40, 20.0, 450.00, [N/A]" ;;
+esac
+"""
+READ_GPUS = """
+import json
+from ssh.shipped.common.tool_path import find_tool
+from ssh.shipped.probe.gpus import read_gpus
+print(json.dumps([find_tool("nvidia-smi"), read_gpus()]))
+"""
