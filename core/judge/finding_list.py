@@ -10,7 +10,7 @@ from core.model.finding import SEVERITIES, Finding, Severity
 
 MAX_FINDINGS = 500
 """Maximum findings in the fleet. Those of the machine with the most of them are dropped first, the
-oldest closed ones before the others. What is open and was dropped opens again once there is room."""
+oldest closed ones before the others. What was open opens again once there is room."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
