@@ -54,6 +54,7 @@ class AgentWatch:
     """The agent that the links of one machine use; remembers how it was at the last try."""
 
     def __init__(self) -> None:
+        self._is_helped = asyncio.Event()
         self._identity_agent: str | None = None
         self._seen: AgentState | None = None
 
@@ -72,13 +73,21 @@ class AgentWatch:
         self._seen = await present_agent(identity_agent)
         return self._seen
 
-    async def changed(self) -> None:
-        """Wait until an agent with other keys than at the last try answers.
+    def help(self) -> None:
+        """Note that another machine's login now helps this one, so that `changed` returns."""
+        self._is_helped.set()
 
-        Never returns if no try used an agent.
+    async def changed(self) -> None:
+        """Wait until an agent with other keys than at the last try answers, or for `help`.
+
+        Never returns by itself if no try used an agent.
         """
         while True:
-            await asyncio.sleep(POLL_EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL_EVERY_S):
+                    await self._is_helped.wait()
+                    self._is_helped.clear()
+                    return
             if self._seen is None or self._identity_agent == "none":
                 continue
             now = await present_agent(self._identity_agent)

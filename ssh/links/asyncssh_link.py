@@ -147,6 +147,7 @@ class AsyncsshLink:
             self._own_known_hosts,
             self._login_to_jump,
             is_interactive=self._ask is not None,
+            on_reached=self._agent.help,
         )
         try:
             seat, typed = await self._jumps.join(jumps, way)

@@ -7,7 +7,7 @@ time after an outage: sshd drops such bursts, and an account may be locked.
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -53,12 +53,14 @@ class Way:
         known_hosts: evalroom's own file of accepted host keys.
         login: Logs in to one of them.
         is_interactive: Whether `login` may ask the operator.
+        on_reached: Called when another machine signs in where this one needed the operator.
     """
 
     machine: MachineName
     known_hosts: Path
     login: Login
     is_interactive: bool
+    on_reached: Callable[[], None]
 
 
 class Seat:
@@ -133,6 +135,7 @@ class _Jump:
         error: Why the last try failed; None: it did not.
         failures: How many tries failed one after the other.
         held_until: Until when `error` is the answer for every machine, monotonic seconds.
+        waiting: What to call once it is reached, by machine: they wait for the operator.
     """
 
     credentials: Credentials = field(default_factory=Credentials)
@@ -140,6 +143,9 @@ class _Jump:
     error: MachineError | None = None
     failures: int = 0
     held_until: float = 0.0
+    waiting: dict[MachineName, Callable[[], None]] = field(
+        default_factory=dict[MachineName, Callable[[], None]]
+    )
 
     def failed(self, error: MachineError) -> None:
         """Note a failed try."""
@@ -153,6 +159,15 @@ class _Jump:
     def succeeded(self) -> None:
         """Note that it is reached."""
         self.error, self.failures = None, 0
+        waiting, self.waiting = self.waiting, {}
+        for on_reached in waiting.values():
+            on_reached()
+
+    def failed_for(self, way: Way, error: MachineError) -> MachineError:
+        """Return `error` for one machine; it is told if the operator then signs in elsewhere."""
+        if isinstance(error, NeedsYou):
+            self.waiting[way.machine] = way.on_reached
+        return _for(way.machine, error)
 
 
 class JumpHosts:
@@ -183,7 +198,7 @@ class JumpHosts:
             if shared is None or not shared.takes_more():
                 is_held = time.monotonic() < jump.held_until and not way.is_interactive
                 if jump.error is not None and is_held:
-                    raise _for(way.machine, jump.error)
+                    raise jump.failed_for(way, jump.error)
                 shared = jump.shared = _Shared(
                     self._open(jump, route, way), is_interactive=way.is_interactive
                 )
@@ -196,8 +211,9 @@ class JumpHosts:
                 except MachineError as error:
                     if isinstance(error, NeedsYou) and way.is_interactive > shared.is_interactive:
                         continue  # the operator can be asked now
-                    raise _for(way.machine, error) from error.__cause__
+                    raise jump.failed_for(way, error) from error.__cause__
                 undo.pop_all()
+                jump.waiting.pop(way.machine, None)
                 return seat, jump.credentials
 
     async def _open(self, jump: _Jump, route: tuple[Hop, ...], way: Way) -> Connected:

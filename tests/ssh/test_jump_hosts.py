@@ -168,6 +168,26 @@ async def test_a_jump_host_that_went_silent_for_all_gets_a_new_connection(
         await until(lambda: not gate.sessions(), "all connections are closed")
 
 
+async def test_a_sign_in_at_a_jump_host_helps_every_machine_behind_it(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    async def answer(question: Question) -> str:
+        del question
+        return "open sesame"
+
+    more, options = "  PubkeyAuthentication no", "PasswordAuthentication yes"
+    with gate_before(sshd, tmp_path, more, options) as (gate, known, machines):
+        gate.set_password("alice", "open sesame")
+        first, second = (connection_of(each, known, ask=answer) for each in machines)
+        async with receiving(first) as one, receiving(second) as two:
+            for each in (one, two):
+                await each.link(LinkState.NEEDS_YOU)
+            first.retry_now()
+            for each in (one, two):
+                await hellos(each, 1)
+            assert gate.log().count("Accepted password for alice") == 1
+
+
 @pytest.mark.parametrize("is_silent", [True, False])
 async def test_a_failure_holds_for_all_machines_until_the_operator_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_silent: bool
@@ -191,7 +211,13 @@ async def test_a_failure_holds_for_all_machines_until_the_operator_asks(
     jumps = JumpHosts()
 
     async def failure(number: int) -> MachineError:
-        way = Way(MachineName(f"gpu{number}"), tmp_path, fail, is_interactive=False)
+        way = Way(
+            MachineName(f"gpu{number}"),
+            tmp_path,
+            fail,
+            is_interactive=False,
+            on_reached=tries.clear,
+        )
         with pytest.raises(LinkLost, match="it is away") as raised:
             await jumps.join(tuple(route), way)
         return raised.value
