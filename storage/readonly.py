@@ -11,6 +11,7 @@ from core.text import shown
 from storage.schema import check_owner
 
 _BUSY_TIMEOUT_S = 5.0
+_ADVICE = "check the file, its folder and the disk that it is on"
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ def query_readonly(
     except FileNotFoundError:
         return default
     except OSError as error:  # a folder on the way is a file, or may not be entered
-        raise StorageError(f"can't read the history {place}: {error.strerror}") from error
+        raise StorageError(f"can't read the history {place}: {error.strerror}", _ADVICE) from error
     address = f"{path.absolute().as_uri()}?mode=ro"
     known = "SELECT count(*) FROM sqlite_master WHERE name = ?"
     try:
@@ -45,4 +46,4 @@ def query_readonly(
             connection.row_factory = sqlite3.Row
             return read(connection) if count else default
     except sqlite3.Error as error:
-        raise StorageError(f"can't read the history {place}: {error}") from error
+        raise StorageError(f"can't read the history {place}: {error}", _ADVICE) from error

@@ -163,6 +163,8 @@ def _disk(scene: Scene, machine: Machine, disk: Disk) -> Iterator[Sign]:
     what = "home" if disk.what == "home" else "logs"
     where = f"the disk of the {what} ({shown(disk.path, _MAX_PATH)})"
     begin = f"Under {size(power_above(free))} are free on {where}"
+    if free <= 0:
+        begin = f"Nothing is free on {where}"
     if left is not None and left <= soon * 2:
         hour = math.ceil((scene.at + left) / _QUARTER_S) * _QUARTER_S
         begin += f", and it is full at about {clock(hour)} at this pace"

@@ -95,6 +95,8 @@ def test_a_disk_is_low_by_its_free_bytes_or_by_its_share() -> None:
     assert "/data/logs" in low.text
     [alarm] = pressures(read([disk(1)] * 2))
     assert alarm.severity == "alarm"
+    [full] = pressures(read([disk(0)] * 2))
+    assert full.text.startswith("Nothing is free on the disk of the logs (/data/logs)")
     assert pressures(read([disk(4, total=20)] * 3)) == [], "a small disk has less to begin with"
     assert len(pressures(read([disk(1.5, total=20)] * 2))) == 1
     assert len(pressures(read([disk(9)] * 2 + [disk(11)] * 3))) == 1, "it closes at a higher bound"
