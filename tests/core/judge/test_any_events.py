@@ -1,12 +1,13 @@
 """Judging whatever machines send, by whatever numbers."""
 
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.render.findings import finding_row
+from cli.render.findings import finding_cells, finding_row
 from core.config.judge import JudgeConfig, Price
 from core.desk.step import advance
 from core.events import Event, LogRead, OperationsSeen, ReadsUnchanged
@@ -160,10 +161,15 @@ def test_whatever_machines_send_is_reported(events: list[Event], rules: JudgeCon
     fleet = running_fleet()
     for event in events:
         fleet = advance(fleet, event, rules)
-    assert triage_lines(fleet, triage(fleet, None, rules, fleet.at))
-    assert why_lines(why(fleet, process_key(), rules, fleet.at))
+    lines = triage_lines(fleet, triage(fleet, None, rules, fleet.at))
+    lines += why_lines(why(fleet, process_key(), rules, fleet.at))
     for sample_id, epoch in fleet.tasks[task_key()].samples:
         key = SampleKey(task_key(), sample_id, epoch)
-        assert why_lines(why(fleet, key, rules, fleet.at))
+        lines += why_lines(why(fleet, key, rules, fleet.at))
+    said: list[str] = [span.text for line in lines for span in line]
     for finding in fleet.findings:
+        said += finding_cells(fleet, finding, fleet.at)
         assert finding_row(fleet, finding, fleet.at, None)
+    bad = {"Cc", "Cs", "Zl", "Zp"}
+    assert [each for each in said if bad & set(map(unicodedata.category, each))] == []
+    assert max(map(len, said)) <= 1_000
