@@ -204,13 +204,13 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
 @pytest.mark.parametrize(
     ("words", "status", "output"),
     [
-        (("act", "fly", "turns"), 2, "no action fly"),
+        (("act", "fly", "turns"), 2, "no action is called fly"),
         (("act", "pause"), 2, "no TARGET"),
         (("act", "pause", "nowhere"), 2, "no task matches"),
         (("act", "drain", "turns", "--now"), 2, "--now goes with pause"),
         (("act", "keep", "turns"), 2, "keep"),
         (("act", "pause", "--model", "no/such", "--yes"), 2, "no selected process runs"),
-        (("act", "pause", "--on", "mars"), 2, "no machine mars"),
+        (("act", "pause", "--on", "mars"), 2, "no machine is called mars"),
         (("config-set", "turns"), 2, "no knob was given"),
         (("--read-only", "act", "pause", "turns", "--yes"), 4, "read-only"),
     ],

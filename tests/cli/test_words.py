@@ -20,7 +20,7 @@ def test_no_command_is_the_room() -> None:
 
 def test_global_options_come_before_the_command() -> None:
     line = parse(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
-    assert line.command == StatusCommand(as_json=True, timeout=15.0)
+    assert line.command == StatusCommand(as_json=True, timeout=60.0)
     options = line.options
     assert (options.config, options.read_only, options.record) == (Path("c.toml"), True, Path("r"))
     for late in (["--read-only"], ["--config", "c.toml"], ["--record=r"]):

@@ -2,11 +2,13 @@
 
 import sys
 
+from cli.commands import first_poll
 from cli.main import main
 from cli.parser import options
 from core.watch import process_list
 
 options.TIMEOUT_S = 120.0
+first_poll.NOTE_AFTER_S = 100.0
 process_list.STARVED_AFTER_S = 60.0  # no command waits for an eval that is starved
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ async def test_two_thousand_polls_and_a_hundred_reconnects_leave_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("core.judge.finding_list.MAX_FINDINGS", 50)
+    monkeypatch.setattr("core.fold.trails.MAX_POINTS", 5)
     clock = SetClock()
     settings = Settings(processes=2, samples=5, changing=0.5)
     links = [SimConnection(MachineName(f"m{n}"), settings, clock) for n in range(3)]

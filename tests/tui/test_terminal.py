@@ -48,7 +48,7 @@ WAY: tuple[tuple[str, str], ...] = (
     ("!", ""), ("2", "result: ␛]52;c;RVZJTA==␇"), ("3", "─ 3 Messages"), ("4", "─ 4 Store"),
     ("1", "─ 1 Sample"), ("\x1b", "2 Tasks"), ("y", ""), (":", "─ Commands"),
     ("\x1b", "no ─ Commands"), ("?", "─ Keys"), ("\x1b", "no ─ Keys"), ("4", ""),
-    ("\r", "2 Progress"), ("q", "Leave"),
+    ("\r", "3 Progress"), ("2", ""), ("\r", "2 Progress"), ("q", "Leave"),
 )  # fmt: skip
 """Keys through every place, each with what stands on screen, or no more, after it."""
 

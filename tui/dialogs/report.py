@@ -41,7 +41,7 @@ class ReportDialog(TextDialog):
         self._ui = ui
         self._title = title
         self._can_widen = can_widen and bool(name)
-        self._name = name
+        self._subject = name
         self._make = make
         self._is_whole = not name
         self._report, self._commands = make(self._is_whole)
@@ -56,7 +56,7 @@ class ReportDialog(TextDialog):
 
     def title_text(self) -> Shown:
         """Return the title."""
-        return self._title if self._is_whole else shown(f"{self._title} of {self._name}", 80)
+        return self._title if self._is_whole else shown(f"{self._title} of {self._subject}", 80)
 
     def head(self) -> Iterable[TextLine]:
         """Return no lines: all of it scrolls."""

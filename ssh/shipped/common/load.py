@@ -2,7 +2,7 @@
 
 import os
 
-from ssh.shipped.common.namespaces import has_own_pids
+from ssh.shipped.common.own_pids import has_own_pids
 
 
 def read_load():

@@ -9,7 +9,6 @@ from ssh.shipped.common.proc import read_file
 HERE, CONTAINED, UNREAD = "here", "contained", "unread"
 KINDS = [kind for kind in ("mnt", "pid", "user") if os.path.exists("/proc/self/ns/" + kind)]
 ENGINES = {"docker": "docker", "libpod": "podman", "kubepods": "kubernetes"}
-FIRST_PID_NAMESPACE = "pid:[4026531836]"  # its number is fixed in the kernel
 
 
 def namespaces_of(pid):
@@ -57,15 +56,6 @@ def shares_our_pids(pid):
         return theirs == ours
     inner, own = inner_pids(pid), inner_pids("self")
     return not (inner and own and len(inner) != len(own))
-
-
-def has_own_pids():
-    """Whether this program is in a container with pids of its own.
-
-    What counts the processes of the whole computer is then not about this container: the load,
-    and the pids in the kernel's log and in the lists of GPU tools.
-    """
-    return LINUX and pid_namespace("self") not in ("", FIRST_PID_NAMESPACE)
 
 
 def inner_pids(pid):

@@ -2,7 +2,8 @@
 
 import os
 
-from ssh.shipped.common.namespaces import FIRST_PID_NAMESPACE, pid_namespace
+from ssh.shipped.common.namespaces import pid_namespace
+from ssh.shipped.common.own_pids import FIRST_PID_NAMESPACE
 from ssh.shipped.common.proc import read_file
 from ssh.shipped.probe.dead_evals import file_marks, is_living, is_open, leftovers
 from ssh.shipped.probe.network_mounts import is_on_network

@@ -1,7 +1,7 @@
 """Reads GPUs with whichever tool this machine has."""
 
 from ssh.shipped.common.failures import Absent
-from ssh.shipped.common.namespaces import has_own_pids
+from ssh.shipped.common.own_pids import has_own_pids
 from ssh.shipped.common.proc import stat_of
 from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.tool_path import find_tool

@@ -5,7 +5,7 @@ import re
 import time
 
 from ssh.shipped.common.cgroup import group_kills, groups_of
-from ssh.shipped.common.namespaces import has_own_pids
+from ssh.shipped.common.own_pids import has_own_pids
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_tool
 

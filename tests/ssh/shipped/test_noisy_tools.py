@@ -30,7 +30,7 @@ def test_uv_is_known_by_its_own_words(tmp_path: Path) -> None:
         [sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert ran.stdout == "0.9.9\n"
-    assert programs.read_uv(uv) == {"path": uv, "version": "uv 0.9.9 (abc)"}
+    assert programs.read_uv(uv) == {"version": "uv 0.9.9 (abc)"}
 
 
 @pytest.mark.parametrize(
