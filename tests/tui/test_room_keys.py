@@ -26,6 +26,7 @@ from tests.support.fleets import (
 from tests.support.room_panes import WIDE, front, table
 from tests.support.rooms import FakeRoom, app_on, screen_text, shows
 from tests.support.stalls import stalled_fleet
+from tui.keys.table import KEYS
 
 
 async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +235,7 @@ async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: 
 async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("1", "t")
+        await pilot.press("1", "i")
         await shows(pilot, "Triage of a100-us")
         report = screen_text(app).partition("Triage of")[2]
         assert "a100-us · down" in report
@@ -249,8 +250,14 @@ async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
 async def test_why_says_what_a_task_s_process_does() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("2", "Y")
+        await pilot.press("2", "v")
         await shows(pilot, "Why of")
         assert "it answers" in screen_text(app)
-        await pilot.press("escape", "1", "Y")
+        await pilot.press("escape", "1", "v")
         await shows(pilot, "Select a sample, a task or a process")
+
+
+def test_the_keys_of_reports_mean_the_same_everywhere() -> None:
+    for name in ("triage", "why"):
+        [key] = [each for each in KEYS if each.name == name]
+        assert [each.name for each in KEYS if each.keys == key.keys] == [name]

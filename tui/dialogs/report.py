@@ -28,7 +28,7 @@ class ReportDialog(TextDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *TextDialog.BINDINGS,
-        Binding("q,t,Y", "leave", show=False),
+        Binding("q,i,v", "leave", show=False),
         Binding("g", "again", show=False),
         Binding("a", "whole", show=False),
         Binding("y", "copy", show=False),

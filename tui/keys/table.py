@@ -213,7 +213,7 @@ KEYS: tuple[Key, ...] = (
     *FINDING_KEYS,
     Key(
         name="triage",
-        keys="t",
+        keys="i",
         action="triage",
         word="triage",
         help="Report how far the selection is, what went wrong, and what to do next.",
@@ -221,7 +221,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         name="why",
-        keys="Y",
+        keys="v",
         action="why",
         word="why",
         help="Explain what the selected sample or process does, and whether it is stuck.",
