@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json
+from core.errors import UsageWrong
 from core.model.mute import MAX_MUTE_S
 
 _UNIT_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -114,7 +115,6 @@ def _add_mute(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "--for",
         dest="lasts",
         type=_time,
-        default=_USUAL_MUTE_S,
         metavar="TIME",
         help="how long: 90s, 30m, 2h (the default), 3d or 1w; 30 days at most",
     )
@@ -140,6 +140,9 @@ def _acknowledge(given: argparse.Namespace) -> AcknowledgeCommand:
 
 
 def _mute(given: argparse.Namespace) -> MuteCommand:
+    if given.ends and given.lasts is not None:
+        raise UsageWrong("--end and --for exclude each other", "give one of the two")
+    given.lasts = _USUAL_MUTE_S if given.lasts is None else given.lasts
     return command_of(MuteCommand, given, ids=tuple(given.ids))
 
 

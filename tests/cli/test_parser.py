@@ -158,3 +158,9 @@ def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]
         out = " ".join(capsys.readouterr().out.split())
         assert f"usage: evalroom {name}" in out
         assert says[1:] in out
+
+
+def test_the_end_of_a_mute_has_no_time() -> None:
+    with pytest.raises(UsageWrong, match="--end and --for exclude each other"):
+        parse(["findings", "mute", "abc", "--end", "--for", "2h"])
+    assert parse(["findings", "mute", "abc", "--end"])
