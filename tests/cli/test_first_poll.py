@@ -56,7 +56,10 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
     with fake_eval(data_dir, serve) as fake:
         home.watch_here(data_dir)
         waits = f"evalroom: waiting for process {fake.pid} on here, for at most"
-        child = home.start("act", "pause", f"here:{ROW['task_id']}", "--dry-run", err=-1)
+        child = home.start(
+            "act", "pause", f"here:{ROW['task_id']}", "--dry-run", err=-1,
+            env={"NOTE_AFTER_S": str(NOTE_AFTER_S)},
+        )  # fmt: skip
         assert child.stderr is not None
         assert waits in child.stderr.readline().decode()
         answers.set()

@@ -13,7 +13,6 @@ from cli.parser import command_line
 from cli.parser.act import ActCommand, UndoCommand
 from cli.parser.command import Consent, GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
-from cli.parser.findings import MuteCommand
 from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.parser.machines import CheckCommand, MachinesCommand, PrepareCommand
 from cli.parser.observation import SamplesCommand
