@@ -28,6 +28,8 @@ from tests.support.fleets import (
 )
 from tests.support.waiting import WAIT_S
 
+NOTED = {"NOTE_AFTER_S": str(NOTE_AFTER_S)}
+"""The note comes when it comes to a person; other tests' commands wait longer."""
 COMMANDS = (
     "status", "samples t", "sample t 1", "machines", "machines check m", "act pause t",
     "undo --yes", "config-set t --max-samples 2", "guide interrupt t", "launch s.toml",
@@ -58,7 +60,7 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
         waits = f"evalroom: waiting for process {fake.pid} on here, for at most"
         child = home.start(
             "act", "pause", f"here:{ROW['task_id']}", "--dry-run", err=-1,
-            env={"NOTE_AFTER_S": str(NOTE_AFTER_S)},
+            env=NOTED,
         )  # fmt: skip
         assert child.stderr is not None
         assert waits in child.stderr.readline().decode()
@@ -66,7 +68,9 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
         out, err = child.communicate(timeout=WAIT_S)
         assert child.returncode == 0, (out, err)
         answers.clear()
-        given_up = home.run("act", "pause", "nothing", "--timeout", str(NOTE_AFTER_S + 1))
+        given_up = home.run(
+            "act", "pause", "nothing", "--timeout", str(NOTE_AFTER_S + 1), env=NOTED
+        )  # fmt: skip
         assert f"{waits} 1s more" in given_up.err
         assert "here did not answer in time" in given_up.err
 
