@@ -13,6 +13,7 @@ from cli.parser import command_line
 from cli.parser.act import ActCommand, UndoCommand
 from cli.parser.command import Consent, GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
+from cli.parser.findings import MuteCommand
 from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.parser.machines import CheckCommand, MachinesCommand, PrepareCommand
 from cli.parser.observation import SamplesCommand
@@ -163,4 +164,6 @@ def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]
 def test_the_end_of_a_mute_has_no_time() -> None:
     with pytest.raises(UsageWrong, match="--end and --for exclude each other"):
         parse(["findings", "mute", "abc", "--end", "--for", "2h"])
-    assert parse(["findings", "mute", "abc", "--end"])
+    command = parse(["findings", "mute", "abc", "--end"]).command
+    assert isinstance(command, MuteCommand)
+    assert command.ends
