@@ -48,7 +48,7 @@ class Sign:
     Attributes:
         key: Distinguishes the signs of one kind at one subject; empty where there is only one.
         severity: How bad it is; None: not bad yet. Such a sign opens nothing, but counts as a
-            reading: what is seen twice before it is bad opens as soon as it is bad.
+            reading: a sign that was seen twice by then opens as soon as it is bad.
         reading: The time of the reading that shows it, on any one clock.
         text: What happens, with its numbers, then what to do; two sentences at most.
         since: When it began, Unix seconds at the desk; None: unknown.

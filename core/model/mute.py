@@ -1,4 +1,4 @@
-"""A mute: findings that the operator does not want to be told of for a time."""
+"""A mute: the operator wants to hear nothing of some findings for a time."""
 
 from dataclasses import dataclass, replace
 

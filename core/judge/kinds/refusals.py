@@ -65,7 +65,7 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
 
 
 def _before(trail: tuple[ProgressPoint, ...], at: float) -> ProgressPoint | None:
-    """Return the newest point at or before a time; None: there is none."""
+    """Return the newest point at or before a time; None: no point is so old."""
     return next((point for point in reversed(trail) if point.at <= at), None)
 
 

@@ -40,7 +40,7 @@ def finding_of_samples(fleet: Fleet, task: TaskKey) -> Mapping[SampleId, Finding
 
 
 def finding_cell(finding: Finding | None, now: float, *, is_known: bool) -> Cell:
-    """Return a finding in a few words: `⚠ stalled 4:12`; empty: there is none.
+    """Return a finding in a few words: `⚠ stalled 4:12`; empty where there is no finding.
 
     Args:
         finding: The finding.
