@@ -1,4 +1,4 @@
-"""The `[[notify]]` tables: who is told of which findings."""
+"""The `[[notify]]` tables: who hears of which findings."""
 
 from dataclasses import dataclass
 from typing import Literal

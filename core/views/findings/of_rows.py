@@ -57,7 +57,7 @@ def finding_cell(finding: Finding | None, now: float, *, is_known: bool) -> Cell
 
 
 def finding_word(finding: Finding | None) -> str:
-    """Return one or two words of a finding; empty: there is none."""
+    """Return one or two words of a finding; empty where there is no finding."""
     return "" if finding is None else _WORDS.get(finding.kind, finding.kind)
 
 
