@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("guides")
 @pytest.mark.slow
 def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_path: Path) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 3_000, "seconds": 0.5},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)
@@ -76,7 +76,7 @@ def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_prob
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 4, "seconds": 600},
+        "quiet", eval_set=True, args={"samples": 4, "seconds": 3_600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)

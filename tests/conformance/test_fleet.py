@@ -104,7 +104,7 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
     evals: Evals, ctl: Ctl
 ) -> None:
     one = evals.start(
-        "turns", "tools", args={"samples": 16, "sleep": 0.4, "seconds": 0.4}, keep=True,
+        "turns", "tools", args={"samples": 200, "sleep": 0.4, "seconds": 0.4}, keep=True,
         options=("--max-samples=2", "--max-tasks=2"),
     ).wait_ready()  # fmt: skip
     # A task's start is its process's until a sample of it has one: some of both are over by then.

@@ -19,7 +19,7 @@ RECOVER = Action(verb=Verb.RECOVER)
 
 
 async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     machine = replace(this_computer(one.data_dir), python=one.python)
     async with acting_on([machine], one.folder / "known_hosts") as acted:
         key = await acted.task(one)

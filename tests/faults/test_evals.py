@@ -67,8 +67,11 @@ def two_machines(
 async def test_three_processes_on_two_machines_and_how_two_of_them_end(
     two_machines: TwoMachines, evals: Evals
 ) -> None:
-    ends = evals.start("turns", args={"samples": 2}, **two_machines.place(evals, RED))
-    dies = evals.start("tools", args={"samples": 4, "naps": 99}, **two_machines.place(evals, RED))
+    gate = evals.folder / "gate"
+    ends = evals.start("turns", args={"samples": 2, "gate": gate}, **two_machines.place(evals, RED))
+    dies = evals.start(
+        "tools", args={"samples": 4, "naps": 1, "seconds": 3_600}, **two_machines.place(evals, RED)
+    )
     stays = evals.start("errors", **two_machines.place(evals, BLUE), keep=True)
     async with two_machines.watching(evals) as watched:
         for one, machine in ((ends, RED), (dies, RED), (stays, BLUE)):
@@ -94,6 +97,7 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
                 assert task.header.status == "success"
             return task.state is wanted
 
+        gate.touch()
         await until(ends, RED, ProcessState.GONE)
         assert ends.popen.wait(40) == 0
         await watched.until(lambda: ended(ends, RED, "turns", TaskState.SUCCESS), "success", 60)

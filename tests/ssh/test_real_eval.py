@@ -22,11 +22,11 @@ TASK = Path(__file__).parents[1] / "support" / "tiny_task.py"
 
 @pytest.fixture
 def real_eval(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """`inspect eval` of a tiny task that takes a few seconds."""
+    """`inspect eval` of a tiny task that goes on until there is a file `gate`."""
     shutil.copy(TASK, tmp_path / "tiny_task.py")
     process = subprocess.Popen(
-        [sys.executable, "-m", "inspect_ai", "eval", "tiny_task.py", "-T", "seconds=2.5",
-         "--display", "none", "--log-dir", "logs"],
+        [sys.executable, "-m", "inspect_ai", "eval", "tiny_task.py", "-T",
+         f"gate={tmp_path / 'gate'}", "--display", "none", "--log-dir", "logs"],
         cwd=tmp_path,
         env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
         stdout=subprocess.DEVNULL,
@@ -79,6 +79,7 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
         )
         assert reply.status == 200
         assert len(json.loads(reply.body)["samples"]) == 2
+        (tmp_path / "gate").touch()
         await received.until(lambda: not (row_of(received, pid) or {"alive": True})["alive"], 30)
         missing = str(tmp_path / "no.eval")
         asked = {"what": "headers", "logs": [task["log_location"], missing], "bytes": 10_000}

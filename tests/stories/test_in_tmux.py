@@ -27,7 +27,7 @@ def _env(folder: Path) -> dict[str, str]:
 def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_one(
     evals: Evals,
 ) -> None:
-    one = evals.start("turns", args={"samples": 8, "turns": 200, "sleep": 0.5})
+    one = evals.start("turns", args={"samples": 8, "turns": 2_000, "sleep": 0.5})
     for columns, lines in ((200, 50), (80, 24)):
         with short_folder() as folder:
             command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]

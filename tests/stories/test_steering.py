@@ -21,7 +21,7 @@ model = "mockllm/model"
 machine = "local"
 on_error = "continue"
 code = {{ directory = "{EVALS}" }}
-args = {{ samples = 3, naps = 400, seconds = 0.5 }}
+args = {{ samples = 3, naps = 4_000, seconds = 0.5 }}
 acp = true
 """
 

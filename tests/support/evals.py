@@ -387,12 +387,14 @@ def paused_eval() -> Iterator[Eval]:
     Read-only: do not steer it. Mark the test with `paused_group`.
     """
     with running_evals() as starter:
+        gate = starter.folder / "gate"
         one = starter.start(
-            "turns", "tools", args={"samples": 6},
+            "turns", "tools", args={"samples": 6, "gate": gate, "free": 2},
             options=("--max-tasks=2", "--max-samples=2", "--epochs=2", "--no-fail-on-error"),
         ).wait_ready()  # fmt: skip
         one.wait_rows(lambda rows: len(rows) == 2 and all(_has_some(row) for row in rows))
         one.pause()
+        gate.touch()  # those in flight go on to their end
         one.wait_quiesced(2)
         yield one
 

@@ -78,7 +78,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     evals: Evals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 120, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 3_000, "seconds": 0.5},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     book, database = Book(), tmp_path / "h.sqlite3"
@@ -128,7 +128,7 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", args={"samples": 40, "seconds": 0.5},
+        "quiet", args={"samples": 4, "seconds": 3_600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     async with room_on(one, tmp_path / "h.sqlite3", Book()) as (pilot, app, here):

@@ -28,7 +28,7 @@ def long_eval() -> Iterator[Eval]:
     with running_evals() as evals:
         one = evals.start(
             "turns", "tools", keep=True,
-            args={"samples": 200, "turns": 100, "naps": 50, "seconds": 3.0, "think": 0.2},
+            args={"samples": 200, "turns": 2_000, "naps": 50, "seconds": 3.0, "think": 0.2},
             options=("--max-tasks=2", "--max-samples=4", "--no-fail-on-error"),
         ).wait_ready()  # fmt: skip
         one.wait_rows(
@@ -276,7 +276,6 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
     async with acting_on_eval(long_eval) as acted:
         task = await acted.task(long_eval, "turns")
         await until(lambda: len(_running(long_eval, "turns")) > 1, "two samples run")
-        # The youngest two: they run long enough.
         first, twin = (SampleKey(task, each, 1) for each in _running(long_eval, "turns")[-2:])
         plan = await acted.plan(action, first)
         assert plan.confirmation == "words"

@@ -153,7 +153,8 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
     evals: Evals,
 ) -> None:
     one = evals.start(
-        "errors", "turns", args={"samples": 40, "always": 0, "first": 2, "turns": 200, "sleep": 1},
+        "errors", "turns",
+        args={"samples": 1_000, "always": 0, "first": 2, "turns": 200, "sleep": 1},
         options=("--max-tasks=1", "--no-fail-on-error", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.pause()  # the task can't finish before we are there

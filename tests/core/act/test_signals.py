@@ -165,7 +165,10 @@ def samples_in_log(one: Eval) -> int:
 def ignoring_sigint(evals: Evals) -> Eval:
     """An eval that was started as a background job of a script: SIGINT is ignored in it."""
     one = evals.start(
-        "turns", args={"samples": 20, "turns": 8}, options=("--max-samples=3",), ignores_sigint=True
+        "turns",
+        args={"samples": 1_000, "turns": 8},
+        options=("--max-samples=3",),
+        ignores_sigint=True,
     )
     one.wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["completed"] > 1)
@@ -174,11 +177,13 @@ def ignoring_sigint(evals: Evals) -> Eval:
 
 async def test_a_set_between_two_tasks_is_not_taken_for_finished(evals: Evals) -> None:
     """Only finished rows are listed there, and one task is yet to start."""
+    gate = evals.folder / "gate"
     one = evals.start(
-        "turns", "tools", args={"samples": 1, "turns": 1}, eval_set=True,
+        "turns", "tools", args={"samples": 1, "turns": 1, "gate": gate}, eval_set=True,
         options=("--max-tasks=1",),
     ).wait_ready()  # fmt: skip
     one.pause()
+    gate.touch()
     one.wait_rows(lambda rows: len(rows) == 1 and rows[0]["status"] == "completed")
     async with acting_on_eval(one) as acted:
         plan = await acted.plan(_INTERRUPT, await acted.process(one))

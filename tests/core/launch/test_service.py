@@ -94,7 +94,7 @@ model = "mockllm/model"
 machine = "gpu"
 on_error = "continue"
 code = {{ directory = "{EVALS}" }}
-args = {{ samples = 6, turns = 400, sleep = 0.5 }}
+args = {{ samples = 6, turns = 4_000, sleep = 0.5 }}
 """
 
 
