@@ -3,12 +3,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.commands import Home
 from tests.support.evals import Evals
-
-pytestmark = pytest.mark.timeout(240)
+from tests.support.waiting import WAIT_S
 
 
 def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Evals) -> None:
@@ -33,7 +30,7 @@ def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Eval
         if event["event"] == "TasksSeen":
             running |= any(row["task"] == "turns" for row in event["rows"])
     watch.terminate()
-    watch.wait(40)
+    watch.wait(WAIT_S)
     watch.stdout.close()
     ends.release()
     dies.kill()  # while no evalroom is open

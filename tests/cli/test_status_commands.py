@@ -12,6 +12,7 @@ import pytest
 from tests.support.commands import Home, machine
 from tests.support.ctl import Ctl
 from tests.support.evals import Eval, Evals, hostile_group, parked_group
+from tests.support.waiting import WAIT_S
 
 OURS = {"machine", "age_seconds"}
 CLOCKS = {"tokens_per_second", "total_time", "as_of"}
@@ -235,7 +236,7 @@ def test_a_watch_reports_an_eval_from_its_start_to_its_end(home: Home, evals: Ev
         if seen[-1]["event"] == "SamplesSeen":
             gate.touch()
     child.terminate()
-    assert child.wait(40) == 143
+    assert child.wait(WAIT_S) == 143
     child.stdout.close()
     kinds = [each["event"] for each in seen]
     assert kinds[0] in {"LinkChanged", "MachineNamed"}

@@ -19,8 +19,6 @@ from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, ended, this_computer, watching, watching_eval
 from tests.support.evals import Evals
 
-pytestmark = pytest.mark.timeout(240)
-
 
 async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_read(
     evals: Evals, tmp_path: Path
@@ -164,7 +162,7 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             task = watched.task(one, "tools")
             return task is not None and task.state is TaskState.LOST
 
-        await watched.until(found, "the log is found again", 90)
+        await watched.until(found, "the log is found again")
 
 
 async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_left(

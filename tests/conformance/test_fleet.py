@@ -88,7 +88,7 @@ async def test_a_parked_task_is_a_success_only_once_its_log_is_read(parked_eval:
             assert {task.state for task in found} <= {TaskState.FINISHING, TaskState.SUCCESS}
             return next((task for task in found if task.state is TaskState.SUCCESS), None)
 
-        task = await watched.until(over, "a log's header", 100)
+        task = await watched.until(over, "a log's header")
         assert task.header is not None
         assert task.header.eval_id == task.row.eval_id
         assert task.header.metrics[0].name == "accuracy"
@@ -127,7 +127,7 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
         def added_up() -> bool:
             return all(knows(task, lists[task.key.task_id]) for task in watched.tasks(one))
 
-        await watched.until(added_up, "what was added up is the whole", 60)
+        await watched.until(added_up, "what was added up is the whole")
         wholes = [event.whole for event in watched.events if isinstance(event, SamplesSeen)]
         assert False in wholes
 

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from inspect_ai.log import read_eval_log
 
 from core.model.action import Action, Verb
@@ -14,7 +13,6 @@ from tests.support.acting import acting_on
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Evals
 
-pytestmark = pytest.mark.timeout(240)
 RECOVER = Action(verb=Verb.RECOVER)
 
 
@@ -34,7 +32,7 @@ async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: 
         def now() -> Task:
             return acted.watched.fleet.tasks[key]
 
-        await acted.watched.until(lambda: now().state is TaskState.LOST, "it is lost", 90)
+        await acted.watched.until(lambda: now().state is TaskState.LOST, "it is lost")
         old = now().row.log_location
         plan = await acted.plan(RECOVER, key)
         [step] = plan.steps

@@ -18,6 +18,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gates import gate_at
 from mocks import mock_model
 
+MOST_MESSAGES = 80
+"""A longer talk forgets its beginning: else each turn of a long sample costs more than the last."""
+
 
 @solver
 def talk(turns: int, sleep: float, gate: str, free: int) -> Solver:
@@ -32,6 +35,8 @@ def talk(turns: int, sleep: float, gate: str, free: int) -> Solver:
             if turn == 1:
                 await gate_is_open()
             state.messages.append(ChatMessageUser(content=f"and again ({turn})"))
+            if len(state.messages) > MOST_MESSAGES:
+                del state.messages[1:3]
         return state
 
     return solve

@@ -93,13 +93,13 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
         env = {**_env(folder), "TMPDIR": str(folder)}
         command = [*EVALROOM, "demo", "--seconds", "60"]
         with in_tmux(folder, command, columns=120, lines=40, env=env) as tmux:
-            tmux.until("Samples of evalroom/", 60)
+            tmux.until("Samples of evalroom/")
             demos = list(folder.glob("evalroom-demo-*"))
             assert demos, "the demo keeps its files in a folder of its own"
             assert working_in(folder)
             tmux.keys("q")
             tmux.until("Leaving ends the demo's eval-set")
             _leave(tmux)
-            tmux.until_gone(60)
+            tmux.until_gone()
         wait_gone(lambda: working_in(folder), "the demo's processes are")
         assert list(folder.glob("evalroom-demo-*")) == []

@@ -53,7 +53,7 @@ from tests.support.rooms import app_on, screen_text, shows
 from tests.support.specs import SMOKE
 from tests.support.tmux import in_tmux
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 from tests.support.wire import Wire
 from tui.keys.table import KEYS as KEY_TABLE
 from tui.keys.table import KEYS_BY_NAME
@@ -292,12 +292,11 @@ def _watched(home: Home, wire: Wire, words: list[str]) -> Ran:
         seen=child.poll,
     )
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=WAIT_S)
     return Ran(status=child.returncode, out=out.decode(), err=err.decode())
 
 
 @GROUP
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ELSEWHERE])
 def test_a_command_sends_only_what_the_table_allows(
     name: str, home: Home, wire: Wire, one: Eval
@@ -325,15 +324,14 @@ def test_a_command_sends_only_what_the_table_allows(
 
 
 @GROUP
-@pytest.mark.timeout(240)
 def test_a_guide_of_another_room_sends_nothing_either(home: Home, wire: Wire, one: Eval) -> None:
-    home.run("guide", "interrupt", f"here:{one.pid}", timeout=90)  # it waits for a confirmation
+    home.run("guide", "interrupt", f"here:{one.pid}", timeout=WAIT_S)  # it waits for a confirmation
     listed = home.run("guide", "list", "--json").json["guides"]
     assert listed
     for sent in wire.folder.glob("sent.*"):
         sent.unlink()
     ran = home.run("--read-only", "guide", "resume", listed[0]["id"], "--yes", "--confirm", "here",
-                   timeout=90)  # fmt: skip
+                   timeout=WAIT_S)  # fmt: skip
     assert ran.status != 0, ran
     assert any(each["kind"] == "start" for each in wire.frames()), ran
     assert all(frame_reads(each["kind"]) for each in wire.frames()), ran
@@ -345,7 +343,6 @@ JOBS_BY_VERB = {verb: how for (_, verb), how in JOBS.items()}
 
 
 @GROUP
-@pytest.mark.timeout(240)
 async def test_keys_send_only_what_the_table_allows(
     home: Home, wire: Wire, one: Eval, monkeypatch: pytest.MonkeyPatch
 ) -> None:

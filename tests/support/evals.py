@@ -22,11 +22,9 @@ from typing import Any, Self
 import pytest
 
 from core.ctl import routes
-from tests.support.waiting import wait_until
+from tests.support.waiting import EVAL_S, WAIT_S, wait_until
 
 EVALS = Path(__file__).parent.parent / "evals"
-START_UP = 120.0
-"""Seconds in which an eval's control channel answers; a cold import is most of it."""
 parked_group = pytest.mark.xdist_group("parked_eval")
 """Marks tests that share `parked_eval`, so that it is started once."""
 hostile_group = pytest.mark.xdist_group("hostile_eval")
@@ -46,7 +44,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask_socket(path: Path, method: str, target: str, timeout: float = 15.0) -> tuple[int, bytes]:
+def ask_socket(path: Path, method: str, target: str, timeout: float = WAIT_S) -> tuple[int, bytes]:
     """Return HTTP status and body of one request over a unix socket."""
     connection = _UnixConnection(path, timeout)
     try:
@@ -108,7 +106,7 @@ class Eval:
 
     # -- its control channel
 
-    def ask(self, method: str, path: str, timeout: float = 15.0) -> tuple[int, bytes]:
+    def ask(self, method: str, path: str, timeout: float = WAIT_S) -> tuple[int, bytes]:
         """Return HTTP status and body of one request."""
         return ask_socket(self.socket, method, path, timeout)
 
@@ -144,7 +142,7 @@ class Eval:
     def answers(self) -> bool:
         """Whether its control channel answers."""
         try:
-            return self.ask("GET", routes.TASKS, 2.0)[0] == 200
+            return self.ask("GET", routes.TASKS, 5.0)[0] == 200
         except OSError:
             return False
 
@@ -155,11 +153,11 @@ class Eval:
             assert self.popen.poll() is None, self.output()
             return self.answers()
 
-        wait_until(ready, f"eval answers: {self.folder}", START_UP)
+        wait_until(ready, f"eval answers: {self.folder}", EVAL_S)
         return self
 
     def wait_rows(
-        self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = 60
+        self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = WAIT_S
     ) -> None:
         """Wait until its task rows are as wanted."""
 
@@ -172,7 +170,7 @@ class Eval:
 
         wait_until(there, "its task rows are as wanted", seconds, seen=lambda: rows)
 
-    def wait_finished(self, tasks: int = 1, seconds: float = 60) -> None:
+    def wait_finished(self, tasks: int = 1, seconds: float = WAIT_S) -> None:
         """Wait until that many tasks are listed and all of them are completed (it parks)."""
         self.wait_rows(
             lambda rows: len(rows) >= tasks and all(row["status"] == "completed" for row in rows),
@@ -187,7 +185,7 @@ class Eval:
         """Resume the process."""
         self.post("/resume")
 
-    def wait_quiesced(self, tasks: int = 1, seconds: float = 60) -> None:
+    def wait_quiesced(self, tasks: int = 1, seconds: float = WAIT_S) -> None:
         """Wait until nothing is in flight in any task."""
         self.wait_rows(
             lambda rows: (
@@ -199,7 +197,7 @@ class Eval:
 
     # -- its process
 
-    def release(self, seconds: float = 20.0) -> int:
+    def release(self, seconds: float = WAIT_S) -> int:
         """Let a parked process end; return its exit status."""
         self.post("/release")
         return self.popen.wait(seconds)
@@ -220,7 +218,7 @@ class Eval:
         command = [self.python, "-m", "inspect_ai", "ctl", *words, "--json"]
         done = subprocess.run(
             command, env=environment(self.data_dir, {}), cwd=self.folder, check=False,
-            capture_output=True, timeout=50,
+            capture_output=True, timeout=WAIT_S,
         )  # fmt: skip
         assert done.stdout, (words, done.returncode, done.stderr.decode(errors="replace")[-1000:])
         return json.loads(done.stdout)

@@ -175,7 +175,6 @@ DIALOGS = (
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):

@@ -53,7 +53,7 @@ async def interrupted(here: Guided, evals: Evals, one: Eval) -> Guide:
     """Interrupt an eval safely, as an operator who confirms each step."""
     key = await here.acted.process(one)
     await here.acted.watched.until(
-        lambda: one.task()["samples"]["completed"] >= 2, "two samples are finished", 60
+        lambda: one.task()["samples"]["completed"] >= 2, "two samples are finished"
     )
     guide = await here.guiding.interrupt(key)
     assert guide.command, lines(guide)

@@ -21,7 +21,7 @@ from core.launch.engines.tmux_sessions import (
 from core.launch.plan.run_plan import RunPlan
 from tests.support.evals import short_folder
 from tests.support.specs import Home, plan, spec
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 SECRET = "sk-never-to-be-seen-again"
 
@@ -34,7 +34,12 @@ class TmuxHome(Home):
 
     def tmux(self, *words: str, env: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
-            words, env=self.env(env or {}), capture_output=True, text=True, check=False, timeout=20
+            words,
+            env=self.env(env or {}),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WAIT_S,
         )
         return done.stdout
 
@@ -82,7 +87,7 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
         found = _of_home(home, "environ")
         return found if f"OPENAI_API_KEY={SECRET}" in found else ""
 
-    assert f"EVALROOM_RUN={asked.run}" in wait_until(environ, "the eval has its secret", 40)
+    assert f"EVALROOM_RUN={asked.run}" in wait_until(environ, "the eval has its secret")
     assert not hidden.exists()
     assert SECRET not in _of_home(home, "cmdline")
     assert SECRET not in home.tmux(*TMUX_COMMAND, "show-environment", "-g")
@@ -93,7 +98,6 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
     wait_until(
         lambda: home.sessions()[0].has_ended,
         "the eval ends",
-        60,
         seen=lambda: home.screen(started),
     )
     (session,) = home.sessions()

@@ -26,7 +26,7 @@ from ssh.shipped.probe.reading import Reading
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 MIB = 1024 * 1024
 Tool = Callable[[str, str], None]
@@ -411,7 +411,7 @@ def test_nvidia_smi_of_windows_is_found_though_the_path_is_short(tmp_path: Path)
     done = subprocess.run(
         ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh", READ_GPUS],
         cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
-        timeout=60,
+        timeout=WAIT_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found_at, (tool_name, [gpu], warning) = json.loads(done.stdout)
