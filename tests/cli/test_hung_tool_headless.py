@@ -64,7 +64,9 @@ def test_a_hung_tool_is_told_with_a_command_that_helps_and_its_end_ends_the_watc
     assert home.run("findings", "mute", stall["id"], "--end").status == 0
 
     watch = home.start("watch", "--findings", "--json", "--until", "done")
+    assert watch.stdout is not None
     try:
+        assert watch.stdout.readline(), "it watches: it has printed what is open"
         _, *words = shlex.split(cancel["command"])
         ended = home.run(*words, "--yes")
         assert ended.status == 0, ended

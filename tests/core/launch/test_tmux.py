@@ -131,7 +131,7 @@ def test_a_start_that_fails_says_why_on_its_screen_under_a_name_that_was_free(
     asked = plan(spec("engine = 'tmux'\npython = '/no/python'"))
     name = asked.attach[-1].removeprefix("=")
     # Someone's session has the name, on a server that someone started with all he had.
-    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 3600", env={"LEAK": SECRET})
     started = home.begin(asked)
     assert started.attach == attach_command(f"{name}-2")
 
@@ -147,7 +147,7 @@ def test_a_run_gets_a_clean_environment_whoever_started_the_server(home: TmuxHom
     python = home.folder / "python"
     python.write_text(f"#!/bin/sh\nenv >{home.folder}/environ\n")
     python.chmod(0o700)
-    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 3600", env={"LEAK": SECRET})
     home.begin(plan(spec(f"engine = 'tmux'\npython = '{python}'\nenv = {{ PLAIN = 'p' }}")))
     environ = home.folder / "environ"
     wait_until(

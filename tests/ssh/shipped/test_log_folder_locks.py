@@ -118,7 +118,7 @@ def test_the_lock_names_the_eval_and_holds_as_long_as_it_lives(runs: Path, tmp_p
     take_log_folder(str(runs / ONE), str(shared))
     (runs / ONE / "started").mkdir()
     (runs / ONE / "started" / "host").write_text(f"h\n1\n{BOOT_ID}\n")
-    with subprocess.Popen(["sleep", "60"]) as child:
+    with subprocess.Popen(["sleep", "3600"]) as child:
         (runs / ONE / "started" / "stat").write_text(Path(f"/proc/{child.pid}/stat").read_text())
         note_eval(str(runs / ONE), str(shared))
         assert json.loads((shared / LOCK_FILE).read_text())["pid"] == child.pid

@@ -125,7 +125,7 @@ def test_gpus_are_read_with_the_pids_on_them(tools: Path, tool: Tool) -> None:
 def test_a_process_on_a_gpu_is_named_and_has_the_eval_that_started_it() -> None:
     """Real processes: this one is the eval, its child's child holds the GPU."""
     with subprocess.Popen(
-        ["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True
+        ["sh", "-c", "sleep 3600 & echo $!; wait"], stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None
         grandchild = int(child.stdout.readline())
@@ -138,7 +138,7 @@ def test_a_process_on_a_gpu_is_named_and_has_the_eval_that_started_it() -> None:
             name_user(row, {2**22 + 1})
             return str(row["name"])
 
-        wait_until(lambda: name() == "sleep 60", "the shell's child runs its program", seen=name)
+        wait_until(lambda: name() == "sleep 3600", "the shell's child runs its program", seen=name)
         assert row["user"] == getpass.getuser()
         assert "started_by" not in row
         os.kill(grandchild, signal.SIGKILL)
