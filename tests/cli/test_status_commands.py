@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.commands import Home, machine
 from tests.support.ctl import Ctl
-from tests.support.evals import Eval, Evals, hostile_group, parked_group
+from tests.support.evals import Eval, Evals
+from tests.support.shared_evals import hostile_group, parked_group
 from tests.support.waiting import WAIT_S
 
 OURS = {"machine", "age_seconds"}

@@ -13,8 +13,9 @@ from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskRow, TaskState
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals, parked_group, paused_group
+from tests.support.evals import Eval, Evals
 from tests.support.rows import CLOCKS, plain, sample_ids
+from tests.support.shared_evals import parked_group, paused_group
 
 BOTH = [
     pytest.param("parked_eval", marks=parked_group),

@@ -16,8 +16,9 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.ports import Reply
 from tests.support.ctl import Ctl
-from tests.support.evals import Eval, parked_group
+from tests.support.evals import Eval
 from tests.support.rows import still
+from tests.support.shared_evals import parked_group
 from tests.support.waiting import WAIT_S
 
 pytestmark = parked_group

@@ -16,8 +16,9 @@ from core.model.knobs import ConfigView, LimitView
 from core.model.sample_detail import SampleError, SampleEvent, SampleMessage, Store
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals, hostile_group, parked_group, paused_group
+from tests.support.evals import Eval, Evals
 from tests.support.rows import RATES, still
+from tests.support.shared_evals import hostile_group, parked_group, paused_group
 
 ALL = [
     pytest.param("parked_eval", marks=parked_group),
