@@ -53,7 +53,7 @@ async def test_only_a_log_in_the_folder_of_our_run_is_read_with_its_secrets(
 
 async def test_without_a_secret_a_log_is_read_with_the_environment_alone() -> None:
     async def missing(names: Sequence[str]) -> dict[str, str]:
-        raise SecretMissing(f"no secret {names}")
+        raise SecretMissing(tuple(names))
 
     assert await variables_of_log(OURS, "s3://bucket/x/a.eval", missing) == ENV
 
