@@ -49,6 +49,8 @@ def write_findings(
             named.append(finding)
             continue
         opened_at = min(twin.opened_at, finding.opened_at)
+        names = (column_text(twin.id), column_text(finding.id))
+        connection.execute("UPDATE OR IGNORE told SET finding = ? WHERE finding = ?", names)
         same.append(SameFinding(own=finding.id, id=twin.id, opened_at=opened_at))
         named.append(replace(finding, id=twin.id, opened_at=opened_at))
     stored = acknowledged_findings(connection, [each.id for each in named])

@@ -171,8 +171,9 @@ def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
 
 
 def _with_findings_named(fleet: Fleet, event: FindingsMerged | FindingsMuted) -> Fleet:
-    merges = isinstance(event, FindingsMerged)
-    return merge_findings(fleet, event) if merges else change_mutes(fleet, event)
+    if isinstance(event, FindingsMerged):
+        return merge_findings(fleet, event)
+    return change_mutes(fleet, event)
 
 
 def _with_log(fleet: Fleet, task: Task, event: LogRead, *, gone: bool) -> Fleet:
