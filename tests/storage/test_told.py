@@ -202,4 +202,4 @@ async def test_a_finding_that_gets_the_id_of_another_room_was_told_already(tmp_p
         [same] = await journal.keep_findings([own])
         assert same.id == theirs.id
         again = await claims.claim("PHONE", [theirs], now=NOW + 100, every=0)
-    assert (again.mine, again.told) == (frozenset(), {theirs.id})
+    assert (again.mine, again.told) == (frozenset[str](), frozenset({theirs.id}))

@@ -172,8 +172,8 @@ def _stillness(
     ):
         name = f"{operation.what} {operation.words}".strip()
         lasted = max(0.0, clock - operation.since)
-        is_call, began = activity is not None, operation.since
-        return Stillness(doing="sandbox", name=name, lasted=lasted, began=began, is_call=is_call)
+        since, is_call = operation.since, activity is not None
+        return Stillness(doing="sandbox", name=name, lasted=lasted, began=since, is_call=is_call)
     if activity is None:
         if operation is not None:
             return _by_trace(task, process, sample, operation)
