@@ -40,6 +40,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsMerged, SameFinding
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -100,7 +101,9 @@ class Desk(MachineRequests):
             name: LogReader(name, connection) for name, connection in self._connections.items()
         }
         """Read the log headers of a machine's ended tasks."""
-        self._writer = None if store is None else EventWriter(store, self._report_storage)
+        self._writer = (
+            None if store is None else EventWriter(store, self._report_storage, self._merge)
+        )
         """Writes events to the store beside the loop."""
         self._publisher = FleetPublisher(Fleet())
         """Holds the fleet; calls the screens when it changed."""
@@ -355,6 +358,10 @@ class Desk(MachineRequests):
             await asyncio.sleep(TICK_INTERVAL_S)
             self._steering.outdate_all()
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
+
+    def _merge(self, same: Sequence[SameFinding]) -> None:
+        """Give findings the ids by which the history, and so another room, knows them."""
+        self.post(FindingsMerged(at=self._clock.now(), same=tuple(same)))
 
     # Findings about the desk itself
 

@@ -21,11 +21,13 @@ def finding_changes(before: Sequence[Finding], now: Sequence[Finding]) -> Iterat
     """Yield what happened to findings, the oldest finding first.
 
     A milestone opens and closes at one moment: it opens only. One that opened and closed between
-    the two lists does both.
+    the two lists does both. Nothing happened to one that only got the id of another room.
     """
     known = {each.id: each for each in before}
+    lost = known.keys() - {each.id for each in now}
+    renamed = {known[each].identity: known[each] for each in lost if known[each].is_open}
     for finding in reversed(now):
-        old = known.get(finding.id)
+        old = known.get(finding.id) or renamed.get(finding.identity)
         if old is finding:
             continue
         was_open = old is not None and old.is_open
