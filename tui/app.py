@@ -159,6 +159,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         """Save the view and restore the title."""
         self._unsubscribe()
         self.save_view()
+        self.controllers.since.save()
         self.give_terminal()
 
     async def on_event(self, event: events.Event) -> None:
@@ -244,6 +245,8 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         if not self.check_terminal():
             return
         front = self.front
+        if self._room_screen is not None:
+            self.controllers.since.second(is_free=self.screen is front)
         if front is None:
             self._draw()
             return
