@@ -232,8 +232,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
 
     @property
     def _has_news(self) -> bool:
-        """Whether more than ages changed since the last drawing."""
-        return self._drawn_revision != self._revision
+        return self._drawn_revision != self._revision  # more than ages
 
     @property
     def front(self) -> PanesScreen | None:
@@ -245,8 +244,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         if not self.check_terminal():
             return
         front = self.front
-        if self._room_screen is not None:
-            self.controllers.since.second(is_free=self.screen is front)
+        self.controllers.since.second(is_free=self.screen is front)
         if front is None:
             self._draw()
             return
