@@ -242,6 +242,11 @@ class Room(Protocol):
         ...
 
     @property
+    def has_polled(self) -> bool:
+        """Whether every machine was polled once, or can't be: what is shown is not old."""
+        ...
+
+    @property
     def is_replay(self) -> bool:
         """Whether this replays a recording: nothing can be read or changed."""
         ...

@@ -161,6 +161,11 @@ class Desk(MachineRequests):
         return tuple(self._connections.values())
 
     @property
+    def has_polled(self) -> bool:
+        """Whether every machine was polled once, or can't be."""
+        return next(iter(awaited(self.fleet, self._listed, self._read)), None) is None
+
+    @property
     def is_replay(self) -> bool:
         """False: a desk is live."""
         return False
@@ -273,7 +278,7 @@ class Desk(MachineRequests):
         """
         try:
             async with asyncio.timeout(timeout):
-                while any(True for _ in awaited(self.fleet, self._listed, self._read)):
+                while not self.has_polled:
                     await self._cycle_ended.wait()
         except TimeoutError:
             return False
