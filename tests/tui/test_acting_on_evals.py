@@ -142,7 +142,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await pilot.press("3")
         await shows(pilot, "running")
         await pilot.press("x")
-        await shows(pilot, "end and score")
+        await shows(pilot, "cancel and score")
         await pilot.press("x")
         await previewed(pilot, "to confirm")
         before = len(acted.sent)

@@ -1,4 +1,4 @@
-"""A real eval that has ended, on screen: its numbers, why samples failed, and a sample's text."""
+"""A real eval that has ended, on screen: its numbers, why samples errored, and a sample's text."""
 
 import asyncio
 from pathlib import Path

@@ -53,7 +53,7 @@ async def test_a_run_whose_samples_failed_says_why_and_the_advised_command_shows
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         run = await here.over(run)
         assert run.state is RunState.ERROR
-        assert run.message.startswith("3 samples failed: 2 x ValueError"), run.message
+        assert run.message.startswith("3 samples errored: 2 x ValueError"), run.message
         assert "1 x ConnectionError" in run.message
         [log] = run.logs
         assert [group.count for group in log.errors] == [2, 1]

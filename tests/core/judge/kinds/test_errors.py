@@ -100,7 +100,7 @@ def ended_with(*causes: tuple[str, int], tasks: int = 2) -> Fleet:
 
 def test_a_cause_that_ended_tasks_share_is_one_finding() -> None:
     texts = {each.text for each in found(ended_with(("ConnectionError: refused", 3)), "errors")}
-    assert texts == {"6 samples of 2 tasks failed for one cause: ConnectionError: refused"}
+    assert texts == {"6 samples of 2 tasks errored for one cause: ConnectionError: refused"}
 
 
 def test_a_cause_of_one_task_is_told_at_its_end_alone() -> None:
