@@ -12,7 +12,7 @@ from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.model.sample import SampleStatus
 from core.model.task import Task
-from core.watch.cadence import cadence_of
+from core.watch.cadence import cadence_of, has_retried
 
 MAX_ROWS = 500
 """Maximum sample rows of one answer; the rest are only counted."""
@@ -27,9 +27,12 @@ SCORE_INTERVAL_S = 60.0
 FULL_READ_INTERVAL_S = 120.0
 """Seconds until a running task's samples are read in full again.
 
-A delta misses what changes without an event of its own: a retry wait that began, a sample that
-was cancelled before its start.
+A delta misses what changes without an event of its own, such as a sample that was cancelled before
+its start.
 """
+RETRIES_WATCHED_S = 60.0
+"""For so long after a retry the running samples are read in full too, seconds: a delta leaves out a
+sample whose only change is that it waits for its next try."""
 ENDED_INTERVAL_S = 5.0
 """Seconds between two polls of the task list of a process that has an ended task."""
 PARKED_INTERVAL_S = 30.0
@@ -110,7 +113,10 @@ def polls_for(
             ):
                 is_paused = task.row.quiesced and not focused
                 pause = max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples
-                polled.append(_PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas))
+                waits = deltas and waits_for_retries(task, now)
+                polled.append(
+                    _PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas, waits=waits)
+                )
         yield Poll(kind="tasks", process=key, name=TASKS_POLL, path=routes.TASKS, every=every)
     if len(polled) > MAX_POLLED_TASKS:
         polled.sort(key=lambda each: (not each.focused, each.ended))
@@ -133,6 +139,13 @@ class _PolledTask:
     ended: bool
     focused: bool
     deltas: bool
+    waits: bool
+
+
+def waits_for_retries(task: Task, now: float) -> bool:
+    """Return whether samples of a task wait for retries, or may do so: calls were just retried."""
+    is_known = bool(task.waits) and task.waits[-1].waiting > 0
+    return is_known or has_retried(task, now, RETRIES_WATCHED_S)
 
 
 def _can_answer(process: Process) -> bool:
@@ -157,13 +170,13 @@ def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
         task=key,
         eval_id=eval_id,
     )
-    if focused and not ended:
+    if (focused or polled.waits) and not ended:
         yield Poll(
             kind="running",
             process=key.process,
             name=f"r/{place}",
             path=routes.samples(eval_id, status=("running", "queued"), limit=MAX_ROWS),
-            every=2 * every,
+            every=every if polled.waits else 2 * every,
             task=key,
             eval_id=eval_id,
         )

@@ -10,12 +10,14 @@ from core.config.model import CADENCES, WatchConfig
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState
+from core.model.sample import Activity
 from core.watch.cadence import phase_of
 from core.watch.polls import (
     ERRORS_INTERVAL_S,
     ONCE_S,
     PARKED_INTERVAL_S,
     PAUSED_INTERVAL_S,
+    RETRIES_WATCHED_S,
     Poll,
     polls_for,
 )
@@ -127,6 +129,25 @@ def test_the_focused_task_is_polled_often_its_running_samples_too() -> None:
     assert found["tasks"].every == found["samples"].every == 1
     assert "status=running%2Cqueued" in found["running"].path
     assert found["running"].every >= 2
+
+
+def test_running_samples_are_read_in_full_while_calls_are_retried() -> None:
+    row = task_row(started_at=OLD, http_retries=4)
+    fleet = fleet_after(tasks_seen(row, at=NOW + 60), fleet=with_row(http_retries=3))
+    now = watched(fleet, now=NOW + 61)
+    assert "status=running%2Cqueued" in now["running"].path
+    assert now["running"].every == now["samples"].every
+    assert "running" not in watched(with_row(http_retries=3), now=NOW + 61)
+    assert "running" not in watched(fleet, now=NOW + 60 + 2 * RETRIES_WATCHED_S)
+
+
+def test_running_samples_are_read_in_full_while_one_waits_for_a_retry() -> None:
+    waiting = sample(1, activity=Activity(type="retry_wait", started_at=NOW))
+    fleet = fleet_after(samples_seen(waiting, at=NOW), fleet=with_row(http_retries=3))
+    assert "running" in watched(fleet, now=NOW + 300)
+    calls = sample(1, activity=Activity(type="model", started_at=NOW + 301))
+    answered = fleet_after(samples_seen(calls, at=NOW + 301), fleet=fleet)
+    assert "running" not in watched(answered, now=NOW + 302)
 
 
 def test_a_finished_task_is_read_whole_once_more_and_then_left_alone() -> None:
