@@ -13,6 +13,7 @@ from core.model.process import ProcessState
 from core.model.sample import Activity
 from core.watch.cadence import phase_of
 from core.watch.polls import (
+    CAUSES_INTERVAL_S,
     ERRORS_INTERVAL_S,
     ONCE_S,
     PARKED_INTERVAL_S,
@@ -23,6 +24,7 @@ from core.watch.polls import (
 )
 from tests.support.fleets import (
     NOW,
+    causes_seen,
     fleet_after,
     process_key,
     process_seen,
@@ -195,6 +197,43 @@ def test_errors_that_a_cut_list_lacks_are_asked_for() -> None:
     known = [sample(n, status="error") for n in range(20, 23)]
     whole = fleet_after(samples_seen(*rows, *known), fleet=fleet)
     assert "errors" not in watched(whole)
+
+
+def test_causes_of_errors_are_asked_for_once_for_each_new_error_and_not_in_a_rush() -> None:
+    assert "causes" not in watched(with_row())
+    fleet = with_row(errored=3)
+    first = watched(fleet)["causes"]
+    assert "status=error" in first.path
+    assert "content=true" in first.path
+    assert "active_since" not in first.path
+    read = causes_seen((1, 1, "E: bad"), at=NOW, as_of=NOW - 1)
+    fleet = fleet_after(read, fleet=fleet)
+    assert "causes" not in watched(fleet, now=NOW + 60)
+    more = tasks_seen(task_row(started_at=OLD, errored=4), at=NOW + 5)
+    fleet = fleet_after(more, fleet=fleet)
+    assert "causes" not in watched(fleet, now=NOW + 5)
+    later = watched(fleet, now=NOW + CAUSES_INTERVAL_S)["causes"]
+    assert f"active_since={NOW - 1}" in later.path
+    set_back = watched(fleet, now=NOW - 5)["causes"]
+    assert set_back == later
+
+
+def test_causes_are_not_asked_for_where_the_log_or_the_row_tells_them() -> None:
+    ended = with_row(status="completed", done=97, errored=3, flying=0)
+    assert "causes" not in watched(ended)
+    old = fleet_after(
+        process_seen(socket_path="/s", api_version=1), tasks_seen(task_row(errored=3))
+    )
+    assert "causes" not in watched(old)
+
+
+def test_a_new_attempt_has_causes_of_its_own() -> None:
+    fleet = fleet_after(causes_seen((1, 1, "E: bad"), at=NOW), fleet=with_row(errored=3))
+    again = task_row(started_at=OLD, eval_id="e-2", attempts=2, errored=3)
+    fleet = fleet_after(tasks_seen(again, at=NOW + 1), fleet=fleet)
+    poll = watched(fleet, now=NOW + 1)["causes"]
+    assert "/evals/e-2/" in poll.path
+    assert "active_since" not in poll.path
 
 
 @pytest.mark.parametrize("state", [ProcessState.OPTED_OUT, ProcessState.GONE])

@@ -235,3 +235,20 @@ def test_sandboxes_that_docker_no_longer_lists_are_forgotten() -> None:
     traces.forget_removed(set())
     assert gone not in traces.ties
     assert len(traces.ties[here]) == MAX_NEW_TIES
+
+
+def test_a_task_has_begun_once_the_trace_says_so(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "trace")
+    trace.rows(line("enter", "a", action="Model", detail="generate"))
+    assert not trace.reader.has_begun
+    trace.rows(line("enter", "b", action="Run Task", detail="task: t (m)"))
+    trace.rows(line("exit", "b", action="Run Task", detail="task: t (m)"))
+    assert trace.reader.has_begun
+
+
+def test_a_task_has_begun_in_a_trace_that_is_too_long_to_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_file, "MAX_BACKLOG_BYTES", 100)
+    trace = Trace(tmp_path / "trace", *[line("enter", f"{each}") for each in range(10)])
+    assert trace.reader.has_begun
