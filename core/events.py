@@ -7,7 +7,7 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 from dataclasses import dataclass
 
 from core.error_events import CausesSeen
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
@@ -383,6 +383,7 @@ Event = (
     | CausesSeen
     | Dismissed
     | FindingsAcknowledged
+    | FindingsMerged
     | FindingsMuted
     | ContentRevealed
     | TimePassed

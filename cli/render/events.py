@@ -35,11 +35,11 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
-from core.model.sample import Sample
+from core.model.sample import NOT_STARTED, Sample, SampleStatus, word_of_status
 from core.model.task import TaskRow
 from core.text import shown
 
@@ -156,6 +156,7 @@ class EventLines:
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()
+                | FindingsMerged()
                 | FindingsMuted()
                 | TimePassed()
             ):
@@ -195,13 +196,13 @@ class EventLines:
         if before == standing:
             return None
         samples[about] = standing
-        if before is None and sample.status in {"pending", "queued", "completed"}:
+        if before is None and sample.status in {*NOT_STARTED, SampleStatus.COMPLETED}:
             return None
         if self._only_trouble and sample.status != "error" and not sample.retries:
             return None
         name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
         again = f" (retried {sample.retries}x)" if sample.retries else ""
-        return f"{name}: {shown(sample.status)}{again}"
+        return f"{name}: {shown(word_of_status(sample.status))}{again}"
 
     def _forget(self, process: ProcessKey) -> None:
         """Forget a process that ended: a watch may run for weeks."""

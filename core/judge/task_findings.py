@@ -21,7 +21,7 @@ _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "notice", "Success"),
-    TaskState.ERROR: ("finished", "alarm", "Ended with an error"),
+    TaskState.ERROR: ("finished", "alarm", "Ended in error"),
     TaskState.CANCELLED: ("finished", "suspect", "Cancelled"),
     TaskState.LOST: ("lost", "alarm", "Lost"),
 }

@@ -170,7 +170,7 @@ def _shared(scene: Scene, cause: str, of: list[tuple[Task, int]]) -> Sign:
         key=key_of(cause),
         severity=severity,
         reading=max(task.ended_at or task.causes.heard_at or 0.0 for task, _ in of),
-        text=f"{plural(number, 'sample')} of {where} failed for one cause: {what}",
+        text=f"{plural(number, 'sample')} of {where} errored for one cause: {what}",
         cause=what,
         closes_when=f"{scene.rules.number(_SHARED_FOR) / 60:.0f}m have passed since the last ended",
         machine=next(iter(machines)) if len(machines) == 1 else None,
@@ -181,7 +181,7 @@ def _shared(scene: Scene, cause: str, of: list[tuple[Task, int]]) -> Sign:
 
 KIND = Kind(
     name="errors",
-    help="Samples of a task errored, or samples of several tasks failed for one cause.",
+    help="Samples of a task errored, or samples of several tasks errored for one cause.",
     numbers=(_SHARE, _RECENT, _SHARED_FOR),
     readings=1,
     misses=1,

@@ -58,7 +58,7 @@ def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, st
             task.ended_at or task.causes.heard_at or task.heard_at for task in tasks.values()
         ),
         text=sentences(
-            f"{samples}{plural(len(tasks), 'task')} failed because {trouble.what}", trouble.advice
+            f"{samples}{plural(len(tasks), 'task')} errored because {trouble.what}", trouble.advice
         ),
         cause=f"Docker said: {shown(said, _MAX_CAUSE)}",
         closes_when=f"{short_time(scene.rules.number(_LASTS))} have passed without it",
@@ -70,7 +70,7 @@ def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, st
 
 KIND = Kind(
     name="sandbox",
-    help="Samples failed because of Docker: no networks left, an image that is missing.",
+    help="Samples errored because of Docker: no networks left, an image that is missing.",
     numbers=(_LASTS,),
     readings=1,
     misses=1,

@@ -75,7 +75,7 @@ class TaskReport:
         tokens_per_minute: Its rate; None: unknown.
         money: What it has spent; None: its model has no price.
         run_again: Samples that were run again after an error.
-        errors: Why its samples failed, by cause, as far as that was read.
+        errors: Why its samples errored, by cause, as far as that was read.
         still: Its samples that look stalled, the longest first.
         outliers: Its running samples that stand out.
     """

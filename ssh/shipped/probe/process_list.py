@@ -20,7 +20,7 @@ KEEP_ENDED_S = 60.0
 NEW_S = 30.0  # so long a process without a record counts as new
 LONGEST_START_S = 3600.0  # so long too, while none of its tasks has begun: it loads data or a model
 RECORD_GONE_S = 2.0
-MAX_PYTHONS = 1000
+MAX_LOG_READERS = 1000
 MAX_PROCESSES = 2000  # an account can start any number of processes; those that came first stay
 
 
@@ -29,7 +29,8 @@ class ProcessList(threading.Thread):
         super().__init__(name="finder", daemon=True)
         self.probe = probe
         self.by_key = {}
-        self.pythons = collections.OrderedDict()  # key -> interpreter, also of ended processes
+        # key -> (interpreter or None, variables for its logs), also of ended processes
+        self.log_readers = collections.OrderedDict()
         self.lock = threading.Lock()
         self.last_sent = None
         self.discovery = None
@@ -131,10 +132,10 @@ class ProcessList(threading.Thread):
         process.found = "running" if each.record is None else "record"
         process.by_name = each.by_name
         process.learn_proc()
-        if process.python:
-            self.pythons[key] = process.python
-            while len(self.pythons) > MAX_PYTHONS:
-                self.pythons.popitem(last=False)
+        if process.python or process.log_variables:
+            self.log_readers[key] = process.python, process.log_variables
+            while len(self.log_readers) > MAX_LOG_READERS:
+                self.log_readers.popitem(last=False)
         self.by_key[key] = process
         return process
 

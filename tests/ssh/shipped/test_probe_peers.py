@@ -29,7 +29,7 @@ from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 from tests.support.namespaces import contained_eval
 from tests.support.processes import children_of, command_of, lives
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 _VICTIM = """
 import os, signal, sys, time
@@ -302,7 +302,7 @@ def test_a_former_probe_in_another_container_is_left_alone(tmp_path: Path) -> No
         wait_until(lambda: command_of(own.pid).endswith("the same desk"), "so does this one")
         with direct_probe(tmp_path, desk="the same desk"):
             # It is ended after those that have a smaller pid.
-            assert own.wait(10) == -signal.SIGTERM
+            assert own.wait(WAIT_S) == -signal.SIGTERM
             assert lives(inner)
     finally:
         for each in (outer, own):

@@ -117,7 +117,7 @@ def ended_with(*causes: tuple[str, int], tasks: int = 2) -> Fleet:
 
 def test_a_cause_that_ended_tasks_share_is_one_finding() -> None:
     texts = {each.text for each in found(ended_with(("ConnectionError: refused", 3)), "errors")}
-    assert texts == {"6 samples of 2 tasks failed for one cause: ConnectionError: refused"}
+    assert texts == {"6 samples of 2 tasks errored for one cause: ConnectionError: refused"}
 
 
 def test_a_cause_that_running_tasks_share_is_one_finding_too() -> None:
@@ -125,7 +125,7 @@ def test_a_cause_that_running_tasks_share_is_one_finding_too() -> None:
     told = [causes_seen((1, 1, "E: bad"), task=task_key(each), at=NOW + 1) for each in ("a", "b")]
     fleet = after(fleet, *told, link(at=NOW + 10))
     [shared] = [each for each in found(fleet, "errors") if each.task is None]
-    assert shared.text == "2 samples of 2 tasks failed for one cause: E: bad"
+    assert shared.text == "2 samples of 2 tasks errored for one cause: E: bad"
 
 
 def test_a_cause_of_one_task_is_told_at_its_end_alone() -> None:

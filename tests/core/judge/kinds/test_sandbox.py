@@ -82,7 +82,7 @@ def test_networks_that_ran_out_are_found_with_what_to_do() -> None:
     [found] = found_in(ended(POOLS, "ValueError: x"))
     assert (found.machine, found.task, found.count) == (H1, task_key(), 4)
     assert found.text.startswith(
-        "4 samples of 1 task failed because Docker has no networks left. Run fewer samples at once"
+        "4 samples of 1 task errored because Docker has no networks left. Run fewer samples at once"
     )
     assert found.cause.startswith("Docker said: RuntimeError: could not find")
 
