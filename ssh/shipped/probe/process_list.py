@@ -30,6 +30,7 @@ class ProcessList(threading.Thread):
         self.by_key = {}
         self.pythons = collections.OrderedDict()  # key -> interpreter, also of ended processes
         self.lock = threading.Lock()
+        self.news = threading.Event()  # the list has changed
         self.last_sent = None
         self.discovery = None
         self.dead_evals = DeadEvals()
@@ -56,7 +57,7 @@ class ProcessList(threading.Thread):
             if (bare, self.left_out) == self.last_sent:
                 return
             self.last_sent = (bare, self.left_out)
-            self.probe.traces.wake.set()
+            self.news.set()
             head = {"at": time.time(), "left_out": self.left_out}
             self.probe.frames.state("processes", "processes", head, compact(rows))
 

@@ -16,10 +16,7 @@ def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
 ) -> None:
     sent: list[tuple[Any, ...]] = []
     monkeypatch.setattr("ssh.shipped.probe.process_list.MAX_PROCESSES", 3)
-    probe = SimpleNamespace(
-        frames=SimpleNamespace(state=lambda *frame: sent.append(frame)),
-        traces=SimpleNamespace(wake=SimpleNamespace(set=lambda: None)),
-    )
+    probe = SimpleNamespace(frames=SimpleNamespace(state=lambda *frame: sent.append(frame)))
     processes = ProcessList(probe)
     monkeypatch.setattr(processes, "find_dead", list)
 
