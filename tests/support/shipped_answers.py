@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from ssh.shipped.common import answers
+from ssh.shipped.common import answers, script_answers
 
 NONCE: str = answers.NO_NONCE
 """The nonce of a request without one."""
@@ -24,7 +24,7 @@ def prints_answer(value: object) -> str:
 
 def answers_in(text: str, nonce: str = NONCE) -> list[Any]:
     """The answers that a shipped program finds in the output of a script."""
-    found: list[Any] = answers.answers_in(text, nonce)
+    found: list[Any] = script_answers.answers_in(text, nonce)
     return found
 
 

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from ssh.shipped.common.cgroup import usable_cpus
+from ssh.shipped.common.cgroup_limits import usable_cpus
 from ssh.shipped.common.load import read_load
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.probe.disks import DiskReader

@@ -126,9 +126,9 @@ MAX_SENT_BYTES = {
     "fetch": (11_500, 0),
     "gpu_holder": (10_500, 0),
     "launcher": (21_000, 0),
-    "log_script": (8_200, 0),
-    "probe": (24_500, 22_000),
-    "survey": (18_500, 0),
+    "log_script": (7_800, 0),
+    "probe": (23_800, 21_600),
+    "survey": (18_000, 0),
 }
 """What the parts of a program may cost a thin link: 64 kbit/s carry 8 kB in a second."""
 
