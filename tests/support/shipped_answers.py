@@ -30,5 +30,5 @@ def answers_in(text: str, nonce: str = NONCE) -> list[Any]:
 
 def objects_found(text: str, key: str) -> list[Any]:
     """The objects that a shipped program finds in the output of another program."""
-    found: list[Any] = answers.objects_in(text, key)
+    found: list[Any] = script_answers.objects_in(text, key)
     return found
