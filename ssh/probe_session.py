@@ -136,6 +136,7 @@ class ProbeSession:
         self._errors = ErrorTail(bytearray())
         self._queue = SendQueue()
         self._pending: dict[int, _Pending] = {}
+        self._places = asyncio.Semaphore(MAX_PENDING_REQUESTS)
         self._ids = count(1)
         self._ended = False
         self.last_data_at = time.monotonic()
@@ -180,13 +181,14 @@ class ProbeSession:
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """See `core.ports.MachineConnection.request`."""
-        if len(self._pending) >= MAX_PENDING_REQUESTS:
+        if self._places.locked():
             raise TooBusy(
                 f"{MAX_PENDING_REQUESTS} requests to {self._machine} are already pending",
                 "try again",
             )
         frame = replace(frame, head={**frame.head, "deadline": deadline})
-        return await self._ask(frame, deadline + REPLY_GRACE_S)
+        async with self._places:
+            return await self._ask(frame, deadline + REPLY_GRACE_S)
 
     async def _ask(self, frame: Frame, timeout: float | None = None) -> Reply:
         number = next(self._ids)
