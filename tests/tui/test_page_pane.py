@@ -8,7 +8,7 @@ from core.views.pages.page import Fact
 from tui.panes.page import bar_width, fact_line
 
 
-@pytest.mark.parametrize(("room", "expected"), [(0, 20), (40, 20), (28, 18), (12, 6)])
+@pytest.mark.parametrize(("room", "expected"), [(0, 20), (40, 20), (28, 18), (12, 20)])
 def test_a_bar_gets_narrower_before_the_text_beside_it_wraps(room: int, expected: int) -> None:
     fact = Fact(Shown("progress"), (Bar(0.5), Span(Shown("  16 of 16"))))
     other = Fact(Shown("log"), (Span(Shown("a" * 90)),))

@@ -60,13 +60,15 @@ class PagePane(LinesPane):
 def bar_width(facts: Sequence[Fact], room: int) -> int:
     """Return the width of the bars of these facts, so that their text fits beside them.
 
+    A text that would not fit beside the shortest bar wraps anyway, and does not count.
+
     Args:
         facts: All facts of the page.
         room: The width of a value, cells; before the first layout not above 0.
     """
-    with_bars = [fact.value for fact in facts if any(isinstance(part, Bar) for part in fact.value)]
-    text = max(map(cell_width, with_bars), default=0)
-    return _BAR if room <= 0 else max(_BAR_LEAST, min(_BAR, room - text))
+    with_bars = (fact.value for fact in facts if any(isinstance(part, Bar) for part in fact.value))
+    spare = (room - cell_width(value) for value in with_bars)
+    return min((_BAR, *(each for each in spare if each >= _BAR_LEAST))) if room > 0 else _BAR
 
 
 def fact_line(fact: Fact, width: int, bar: int) -> TextLine:
