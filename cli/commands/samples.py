@@ -78,9 +78,9 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
         "",
         *sample_table(answer["samples"], _as_of(answer)),
     ]
-    if found.logged is not None and found.logged.errors:
+    if found.errors:
         lines += ["", "errors by cause (full texts: evalroom sample TASK ID --content)"]
-        lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
+        lines += [f"  {error_group_line(group)}" for group in found.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)

@@ -5,6 +5,7 @@ from typing import Any
 
 from cli.render.fleet_json import Json, plain_json, raw_row
 from core import format as fmt
+from core.error_events import CausesSeen
 from core.errors import sentences
 from core.events import (
     ClockMoved,
@@ -125,6 +126,13 @@ class EventLines:
             case ScoreSeen(task=task, metrics=metrics):
                 line = f"{self._name(task)}: score so far {', '.join(score_words(metrics))}"
                 return [line] if self._is_new((task, "score"), metrics) else []
+            case CausesSeen(task=task):
+                causes = dict.fromkeys(cause for _, _, cause in event.causes)
+                return [
+                    f"{self._name(task)}: a sample errored: {shown(each, 300)}"
+                    for each in causes
+                    if self._is_new((task, "cause", each), True)
+                ]
             case ContentRevealed(sample=sample):
                 which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
                 return [f"{self._name(sample.task)} {which}: text that the model wrote was shown"]

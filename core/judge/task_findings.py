@@ -135,9 +135,9 @@ def _how(task: Task) -> str:
 
 def _main_cause(task: Task) -> str:
     """Return the most frequent cause of a task's errors, in brackets; empty: unknown."""
-    if task.logged is None or not task.logged.errors:
+    if not task.errors:
         return ""
-    first, *others = task.logged.errors
+    first, *others = task.errors
     more = f" and {plural(len(others), 'other cause')}" if others else ""
     return f" ({shown(first.cause, _MAX_CAUSE_CHARACTERS)}{more})"
 

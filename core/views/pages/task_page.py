@@ -163,7 +163,7 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
         inspect = inspect_of(line.process)
         data_dir = line.process.data_dir if line.process is not None else None
         yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
-    for group in task.logged.errors if task.logged is not None else ():
+    for group in task.errors:
         yield words("", error_group_line(group), "error", limit=400)
 
 

@@ -11,6 +11,7 @@ from core.model.log_summary import ErrorGroup
 from tests.support.fleets import (
     H1,
     NOW,
+    causes_seen,
     facts,
     judged_after,
     link,
@@ -51,6 +52,15 @@ USUAL = JudgeConfig()
 )  # fmt: skip
 def test_what_docker_says_is_known(said: str, name: str) -> None:
     assert trouble_in(said) == name
+
+
+def test_trouble_of_a_running_task_is_told_while_it_runs() -> None:
+    fleet = judged_after(
+        named(), link(), process_seen(), tasks_seen(task_row(errored=2)),
+        causes_seen((1, 1, POOLS), (2, 1, POOLS), at=NOW + 1), link(at=NOW + 10),
+    )  # fmt: skip
+    [found] = [each for each in fleet.findings if each.kind == "sandbox"]
+    assert found.text.startswith("2 samples of 1 task failed because Docker has no networks left")
 
 
 def ended(*causes: str, rules: JudgeConfig = USUAL) -> Fleet:
