@@ -17,7 +17,7 @@ ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
 """
 _ACKNOWLEDGED = """
 SELECT id, body FROM finding WHERE id IN (SELECT value FROM json_each(?))
-AND json_extract(body, '$.acknowledged_at') IS NOT NULL
+AND CASE WHEN json_valid(body) THEN json_extract(body, '$.acknowledged_at') END IS NOT NULL
 """
 _LIKE = "SELECT body FROM finding WHERE id >= ? AND id < ?"
 """The findings whose ids begin alike; ids are in order, so that this reads few rows."""

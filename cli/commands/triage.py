@@ -7,7 +7,7 @@ from functools import partial
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.process_reads import traced
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import TriageCommand, WhyCommand
@@ -17,6 +17,7 @@ from cli.render.triage import triage_answer
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
+from core.act.target_expansion import ActionPlace
 from core.act.target_grammar import place_named
 from core.config.judge import JudgeConfig
 from core.ctl.last_events import last_events
@@ -112,6 +113,7 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
         NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The word fits nothing, or several things.
     """
+    until = asyncio.get_running_loop().time() + timeout
     polled = await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
@@ -121,8 +123,11 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
                 await asyncio.sleep(_EVERY_S)
     if word is None:
         return None
-    with silence_named(desk.fleet, polled=polled):
-        place = place_named(word, desk.fleet)
+
+    async def named() -> ActionPlace:
+        return place_named(word, desk.fleet)
+
+    place = await found_target(desk, named, polled=polled, until=until)
     match place:
         case ModelKey():
             return place.process
