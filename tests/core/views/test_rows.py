@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.events import ReadFailed
-from core.model.finding import Finding
+from core.model.finding import Finding, Severity
 from core.model.log_summary import LogBuffer
 from core.model.machine import LinkState, ToolState
 from core.model.process import ProcessState
@@ -183,7 +183,7 @@ def test_a_process_that_starts_counts_from_its_own_start() -> None:
 
 def test_the_header_counts_alarms_suspects_and_notices_apart() -> None:
     fleet = judged(named())
-    severities = ("suspect", "alarm", "notice", "alarm", "suspect", "suspect")
+    severities: tuple[Severity, ...] = ("suspect", "alarm", "notice", "alarm", "suspect", "suspect")
     findings = tuple(
         Finding(id=str(n), kind="x", severity=each, opened_at=NOW, machine=H1, text="x")
         for n, each in enumerate(severities)
