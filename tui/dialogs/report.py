@@ -82,7 +82,8 @@ class ReportDialog(TextDialog):
     def action_again(self) -> None:
         """Make the report again from what is known now."""
         self._report, self._commands = self._make(self._is_whole)
-        self.draw()
+        if self.is_mounted:
+            self.draw()
 
     def action_whole(self) -> None:
         """Show the whole fleet, or only what was selected."""
