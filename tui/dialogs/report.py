@@ -56,7 +56,7 @@ class ReportDialog(TextDialog):
 
     def title_text(self) -> Shown:
         """Return the title."""
-        return self._title if self._is_whole else shown(f"{self._title} of {self._subject}", 80)
+        return self._title if self._is_whole else shown(f"{self._title}: {self._subject}", 80)
 
     def head(self) -> Iterable[TextLine]:
         """Return no lines: all of it scrolls."""
