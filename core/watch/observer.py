@@ -83,6 +83,8 @@ class Observer:
         """The last event that was made of each process; None: it is gone."""
         self._steady: dict[ProcessKey, ProcessReport] = {}
         """Reports whose event was made and whose state does not change with time."""
+        self._listed_logs: dict[ProcessKey, frozenset[str]] = {}
+        """The logs of the tasks that a process listed."""
         self._refused_since: dict[ProcessKey, float] = {}
         """When a control server was first missing, Unix seconds on the host's clock."""
         self._full_reads = FullReads()
@@ -267,8 +269,14 @@ class Observer:
                 self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key, killed=one.killed)
-                if one.left is not None:
+                if one.left is not None and not self._listed(one.left.logs, key):
                     yield one.left
+                self._listed_logs.pop(key, None)
+
+    def _listed(self, logs: Iterable[str], process: ProcessKey) -> bool:
+        """Return whether a process listed the tasks of all these logs."""
+        listed = self._listed_logs.get(process, frozenset())
+        return all(log in listed or f"file://{log}" in listed for log in logs)
 
     # -- answers
 
@@ -296,6 +304,7 @@ class Observer:
     ) -> Event | None:
         if poll.task is None:
             found = task_rows(body)
+            self._listed_logs[poll.process] = frozenset(row.log_location for row in found.rows)
             return TasksSeen(
                 at=at,
                 process=poll.process,

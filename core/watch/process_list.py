@@ -63,8 +63,8 @@ class ProcessReport:
         event: The process as an event, with its state when the frame was made.
         channel: The probe's word for the state of its control socket.
         alive: Whether the process is alive.
-        left: The logs of an eval without a control server, once it has ended; None: it is alive,
-            had a control server, or named no log.
+        left: The logs of an eval that has ended: its tasks may never have been listed. None: it is
+            alive, or no log is known to be its own.
         killed: Whether the kernel killed it for lack of memory, and how that is known.
     """
 

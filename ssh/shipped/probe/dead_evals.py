@@ -235,13 +235,13 @@ def logs_traced(path):
     return logs, began
 
 
-def logs_left(traces, pid):
-    """Return the logs that the trace file of a process names; Inspect packs it at its end."""
+def trace_of(traces, pid):
+    """Return the path of a process's trace file, which Inspect packs at its end; None: no file."""
     name = os.path.join(traces, "trace-%d.log" % pid)
     for path in (name, name + ".gz"):
         if os.path.isfile(path) and not os.path.islink(path):
-            return [each for each in logs_traced(path)[0] if os.path.lexists(each)][:MAX_LOGS]
-    return []
+            return path
+    return None
 
 
 def ends_of(path):

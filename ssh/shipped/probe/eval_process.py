@@ -63,7 +63,7 @@ class EvalProcess:
         self.log_variables = {}
         self.root = None  # the data folder of its record
         self.traces = None  # the folder of its trace file, if it has no control server
-        self.logs = []  # what its trace file names, once it has ended without a control server
+        self.logs = []  # those that it wrote, as far as is known, once it has ended
         self.client = EvalClient(probe, self)
         if not self.is_contained:
             self.client.start()
