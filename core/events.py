@@ -6,7 +6,7 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
@@ -381,6 +381,7 @@ Event = (
     | ScoreSeen
     | Dismissed
     | FindingsAcknowledged
+    | FindingsMerged
     | FindingsMuted
     | ContentRevealed
     | TimePassed

@@ -28,7 +28,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 
 EventColumns = tuple[str, int | None, str | None, str | None]
@@ -73,7 +73,13 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded() | FindingsAcknowledged() | FindingsMuted():
+        case (
+            TimePassed()
+            | OrderEnded()
+            | FindingsAcknowledged()
+            | FindingsMerged()
+            | FindingsMuted()
+        ):
             return ("", None, None, None)
 
 

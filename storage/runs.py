@@ -12,7 +12,7 @@ import msgspec
 from core.event_codec import plain_mapping
 from core.model.order import Instance
 from core.model.run import Run
-from core.strict_json import encode, restored
+from core.strict_json import decode, encode
 from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import IsAlive, is_alive
@@ -159,16 +159,15 @@ def _with_known(body: str, known: str | None) -> str:
 
 def _instance(text: str | None) -> Instance | None:
     try:
-        return msgspec.convert(json.loads(text or "null"), Instance)
-    except (msgspec.ValidationError, ValueError):
+        return cast("Instance", decode(text or "null", Instance))
+    except ValueError:
         return None
 
 
 def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Run]:
     """Yield the runs of these rows; leave out those that only a newer evalroom understands."""
-    kind: Any = Run
     for row in rows:
         try:
-            yield msgspec.convert(restored(json.loads(row["body"])), kind)
-        except (msgspec.ValidationError, ValueError, RecursionError):
+            yield decode(row["body"], Run)
+        except ValueError:
             continue

@@ -34,7 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
@@ -148,6 +148,7 @@ class EventLines:
                 | Dismissed()
                 | ClockMoved()
                 | FindingsAcknowledged()
+                | FindingsMerged()
                 | FindingsMuted()
                 | TimePassed()
             ):

@@ -41,6 +41,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsMerged, SameFinding
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -104,7 +105,9 @@ class Desk(MachineRequests):
             for name, connection in self._connections.items()
         }
         """Read the log headers of a machine's ended tasks."""
-        self._writer = None if store is None else EventWriter(store, self._report_storage)
+        self._writer = (
+            None if store is None else EventWriter(store, self._report_storage, self._merge)
+        )
         """Writes events to the store beside the loop."""
         self._publisher = FleetPublisher(Fleet())
         """Holds the fleet; calls the screens when it changed."""
@@ -160,6 +163,11 @@ class Desk(MachineRequests):
     def connections(self) -> Sequence[MachineConnection]:
         """The machines' connections."""
         return tuple(self._connections.values())
+
+    @property
+    def has_polled(self) -> bool:
+        """Whether every machine was polled once, or can't be."""
+        return next(iter(awaited(self.fleet, self._listed, self._read)), None) is None
 
     @property
     def is_replay(self) -> bool:
@@ -274,7 +282,7 @@ class Desk(MachineRequests):
         """
         try:
             async with asyncio.timeout(timeout):
-                while any(True for _ in awaited(self.fleet, self._listed, self._read)):
+                while not self.has_polled:
                     await self._cycle_ended.wait()
         except TimeoutError:
             return False
@@ -359,6 +367,10 @@ class Desk(MachineRequests):
             await asyncio.sleep(TICK_INTERVAL_S)
             self._steering.outdate_all()
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
+
+    def _merge(self, same: Sequence[SameFinding]) -> None:
+        """Give findings the ids by which the history, and so another room, knows them."""
+        self.post(FindingsMerged(at=self._clock.now(), same=tuple(same)))
 
     # Findings about the desk itself
 

@@ -34,7 +34,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.fleet import Fleet
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
@@ -46,6 +46,7 @@ from core.fold.limits import (
     with_samples,
 )
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
+from core.fold.merged_findings import merge_findings
 from core.fold.motion import with_same_waits
 from core.fold.mutes import change_mutes
 from core.fold.orders import end_order, give_order
@@ -142,8 +143,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():
             return fleet
-        case FindingsMuted():
-            return change_mutes(fleet, event)
+        case FindingsMerged() | FindingsMuted():
+            return _with_findings_named(fleet, event)
         case SurfaceRead():
             process = fleet.processes.get(event.process)
             return _with_process(
@@ -167,6 +168,12 @@ def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)
     return _with_process(with_room, at, _as_its_rows_say(with_room, seen, event.at))
+
+
+def _with_findings_named(fleet: Fleet, event: FindingsMerged | FindingsMuted) -> Fleet:
+    if isinstance(event, FindingsMerged):
+        return merge_findings(fleet, event)
+    return change_mutes(fleet, event)
 
 
 def _with_log(fleet: Fleet, task: Task, event: LogRead, *, gone: bool) -> Fleet:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted, SameFinding
 from core.ids import MachineName, SampleKey
 from core.model.log_summary import LogHeader
 from core.model.machine import (
@@ -142,6 +142,9 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
         FindingsAcknowledged: {"findings": tuples(texts)},
+        FindingsMerged: {
+            "same": tuples(st.builds(SameFinding, own=texts, id=texts, opened_at=times))
+        },
         FindingsMuted: {
             "id": texts,
             "mute": st.builds(Mute, until=times, finding=texts, kind=texts, task=st.none() | task),
