@@ -235,13 +235,19 @@ def logs_traced(path):
     return logs, began
 
 
-def trace_of(traces, pid):
-    """Return the path of a process's trace file, which Inspect packs at its end; None: no file."""
+def logs_left(traces, pid, born_at=None):
+    """Return the logs that the trace file of a process names; Inspect packs it at its end.
+
+    A file that was begun before `born_at`, Unix seconds, is that of an earlier process of this pid.
+    """
     name = os.path.join(traces, "trace-%d.log" % pid)
     for path in (name, name + ".gz"):
         if os.path.isfile(path) and not os.path.islink(path):
-            return path
-    return None
+            logs, began = logs_traced(path)
+            if began is not None and born_at is not None and began < born_at - SLACK_S:
+                return []
+            return [each for each in logs if os.path.lexists(each)][:MAX_LOGS]
+    return []
 
 
 def ends_of(path):

@@ -8,9 +8,8 @@ import traceback
 
 from ssh.shipped.common.namespaces import CONTAINED, HERE
 from ssh.shipped.common.platforms import LINUX
-from ssh.shipped.probe.dead_evals import DeadEvals
+from ssh.shipped.probe.dead_evals import DeadEvals, logs_left
 from ssh.shipped.probe.discovery import Discovery
-from ssh.shipped.probe.ended_logs import logs_of_ended
 from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.frames import compact
 from ssh.shipped.probe.liveness import start_of
@@ -143,7 +142,8 @@ class ProcessList(threading.Thread):
                 if time.monotonic() - process.record_gone_at < RECORD_GONE_S:
                     return
             process.alive, process.ended_at = False, now
-            process.logs = logs_of_ended(process)
+            if process.traces:
+                process.logs = logs_left(process.traces, process.pid, process.born_at)
             if LINUX and process.place == HERE:
                 process.killed = oom_kill_of(process.pid, process.kills)
             process.ended_mono = time.monotonic()

@@ -15,8 +15,7 @@ import pytest
 from inspect_ai.log._recorders.buffer.database import location_dir_and_file
 
 from ssh.shipped.probe import dead_evals, network_mounts
-from ssh.shipped.probe.dead_evals import DeadEvals, folder_hash, is_open, logs_traced
-from ssh.shipped.probe.ended_logs import logs_left
+from ssh.shipped.probe.dead_evals import DeadEvals, folder_hash, is_open, logs_left, logs_traced
 from tests.support.waiting import wait_until
 
 LOG = "2026-01-01T00-00-00+00-00_t_abcdefghijklmnopqrstuv.eval"
