@@ -6,6 +6,7 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
+from core.error_events import CausesSeen
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
@@ -379,6 +380,7 @@ Event = (
     | LogRead
     | LogUnreadable
     | ScoreSeen
+    | CausesSeen
     | Dismissed
     | FindingsAcknowledged
     | FindingsMerged

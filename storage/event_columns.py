@@ -1,5 +1,6 @@
 """The journal's columns for an event's machine, process and task."""
 
+from core.error_events import CausesSeen
 from core.events import (
     ClockMoved,
     ContentRevealed,
@@ -62,6 +63,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(process)
         case (
             SamplesSeen(task=task)
+            | CausesSeen(task=task)
             | LogRead(task=task)
             | LogUnreadable(task=task)
             | ScoreSeen(task=task)

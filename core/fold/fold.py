@@ -6,6 +6,7 @@ when the operator dismisses it.
 
 from typing import assert_never
 
+from core.error_events import CausesSeen
 from core.events import (
     ClockMoved,
     ContentRevealed,
@@ -36,6 +37,7 @@ from core.events import (
 )
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.fleet import Fleet
+from core.fold.causes import see_causes
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
@@ -124,8 +126,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case OperationsSeen():
             process = fleet.processes.get(event.process)
             kept = operations_with_room(fleet, event)
-            known = process and with_fields(process, operations=kept)
-            return _with_process(fleet, at, known)
+            return _with_process(fleet, at, process and with_fields(process, operations=kept))
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -137,6 +138,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
             return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
+        case CausesSeen():
+            return _with_task(fleet, at, see_causes(fleet.tasks.get(event.task), event))
         case Dismissed():
             return dismiss(fleet, event.process)
         case TimePassed():

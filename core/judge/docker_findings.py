@@ -51,7 +51,7 @@ _STOPPED = re.compile(
     re.IGNORECASE,
 )
 """Docker's own words for an engine that does not run."""
-_LOSS = "Its samples fail or hang: cancel or requeue them"
+_LOSS = "Its samples error or hang: cancel or requeue them"
 
 
 def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> Iterable[Finding]:

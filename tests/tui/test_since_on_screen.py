@@ -44,7 +44,7 @@ async def test_the_first_key_after_a_time_away_shows_what_changed(
         more = tasks_seen(task_row(done=70, errored=5, flying=2, total=100), at=NOW + 900)
         room.become(judged_after(more, fleet=room.fleet))
         await pilot.press("q")
-        await shows(pilot, "2 more samples with an error")
+        await shows(pilot, "2 more samples errored")
         assert "Since you looked" in screen_text(app)
         assert "Leave" not in screen_text(app)
         await pilot.press("q")
@@ -52,7 +52,7 @@ async def test_the_first_key_after_a_time_away_shows_what_changed(
         assert not isinstance(app.screen, SinceDialog)
         assert "Leave" not in screen_text(app), "the key closes it, and does nothing else"
         await pilot.press("L")
-        await shows(pilot, "2 more samples with an error")
+        await shows(pilot, "2 more samples errored")
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, SinceDialog)
