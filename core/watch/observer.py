@@ -271,14 +271,7 @@ class Observer:
                 self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key, killed=one.killed)
-                if one.left is not None and not self._listed(one.left.logs, key):
-                    yield one.left
-                self._listed_logs.pop(key, None)
-
-    def _listed(self, logs: Iterable[str], process: ProcessKey) -> bool:
-        """Return whether a process listed the tasks of all these logs."""
-        listed = self._listed_logs.get(process, frozenset())
-        return all(log in listed or f"file://{log}" in listed for log in logs)
+                yield from one.unlisted(self._listed_logs.pop(key, frozenset()))
 
     # -- answers
 

@@ -1,6 +1,8 @@
 """Decodes the processes of a `processes` frame, and their states."""
 
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -83,6 +85,13 @@ class ProcessReport:
     def is_steady(self) -> bool:
         """Whether its state stays the same while time passes."""
         return self.alive and not self.is_refused and self.event.waiting_since is None
+
+    def unlisted(self, listed: AbstractSet[str]) -> Iterator[DeadEvalFound]:
+        """Yield what it left, unless all the logs are among `listed`, as paths or URLs."""
+        if self.left is not None and not all(
+            log in listed or f"file://{log}" in listed for log in self.left.logs
+        ):
+            yield self.left
 
     def at_time(
         self, clock: float, at: float, *, refused_since: float, former: ProcessState | None = None
