@@ -136,9 +136,8 @@ async def test_a_key_of_a_jump_host_is_accepted_once(sshd: Sshd, tmp_path: Path)
         known.write_text(sshd.known_hosts_line())
         first, second = (connection_of(each, known) for each in machines)
         async with receiving(first) as one, receiving(second) as two:
-            for each in (one, two):
-                asked = await each.link(LinkState.NEEDS_TRUST)
-            first.accept_key(asked.fingerprint or "")
+            asked = [await each.link(LinkState.NEEDS_TRUST) for each in (one, two)]
+            first.accept_key(asked[0].fingerprint or "")
             for each in (one, two):
                 await hellos(each, 1)
             assert gate.log().count(LOGINS) == 1
