@@ -112,6 +112,8 @@ def test_the_room_opens_on_it_and_a_terminal_that_goes_away_takes_all_with_it(
     terminal = Terminal([*EVALROOM, "demo", "--seconds", "1000"], env=home.env, cwd=home.folder)
     try:
         terminal.until("generating")
+        terminal.type(b"2p")
+        terminal.shows("launched by  you")
         assert terminal.process.poll() is None
         the_eval_in(place)
     finally:
