@@ -117,6 +117,10 @@ class MachineConnection(Protocol):
         """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...
 
+    def give_way(self) -> None:
+        """Leave the event loop to the screen for a moment: the operator pressed a key."""
+        ...
+
     def accept_key(self, fingerprint: str) -> None:
         """Trust the unknown host key with this fingerprint, and retry.
 

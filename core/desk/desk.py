@@ -214,6 +214,10 @@ class Desk(MachineRequests):
         if (connection := self._connections.get(process.machine)) is not None:
             connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
 
+    def give_way(self) -> None:
+        """Take nothing of a machine for a moment: the operator pressed a key."""
+        self._intake.give_way()
+
     # The loop
 
     def begin(self) -> None:

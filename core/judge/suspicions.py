@@ -27,7 +27,7 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
-from core.fold.immutable import thawed, with_fields, with_items, without
+from core.fold.immutable import thawed, with_fields, with_item, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, has_room, with_findings, with_id
 from core.judge.kinds import all_kinds
@@ -41,8 +41,15 @@ from core.model.task import Task, TaskState
 FLEET_INTERVAL_S = 5.0
 """The fleet as a whole is judged at most this often, seconds."""
 
+LATE_S = 60.0
+"""An event may be so much older than the newest one: the frames of a machine wait for their turn,
+and those of others do not."""
+
 MAX_WORK = 10_000
-"""Samples that are looked at for one event; a process may have more, in thousands of tasks."""
+"""Samples that are looked at for one event; a process may have more, in thousands of tasks. The
+next event of that process goes on where this one stopped."""
+KIND_WORK = 10
+"""As so many samples counts each kind that looks at a task."""
 SIGN_WORK = 50
 """As so many samples counts each sign that is found."""
 
@@ -58,14 +65,17 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
     scene = Scene(fleet=fleet, rules=rules, at=event.at, memo=memo)
+    judged_to = fleet.judged_to
     for scope, subject in _subjects(fleet, event):
         if work > MAX_WORK:
-            break  # the others are judged when they are read again
+            judged_to = _stopped_at(fleet, event, subject)
+            break
         task = fleet.tasks.get(subject) if isinstance(subject, TaskKey) else None
-        work += len(task.samples) if task is not None else 0
         by_row = _is_row_alone(event, task)
+        kinds = _kinds_on(scope, by_row=by_row)
+        work += len(task.samples) + KIND_WORK * len(kinds) if task is not None else 0
         quiet_for = QUIET_S
-        for kind in _kinds_on(scope, by_row=by_row):
+        for kind in kinds:
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
             judged = _Judged(fleet, kind, scope, event.at)
@@ -83,6 +93,8 @@ def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
         if scope in {"task", "process"} and not by_row:
             quiet[subject] = event.at + quiet_for
     fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
+    if judged_to is not fleet.judged_to:
+        fleet = with_fields(fleet, judged_to=judged_to)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
     if _is_fleet_due(fleet, event):
@@ -308,7 +320,7 @@ def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
 
 def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
     """Whether the fleet as a whole is judged now; also after the desk's clock was set back."""
-    return not 0 <= event.at - fleet.judged_at < FLEET_INTERVAL_S
+    return not -LATE_S <= event.at - fleet.judged_at < FLEET_INTERVAL_S
 
 
 def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
@@ -325,8 +337,21 @@ def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, 
 
 
 def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
+    """Return the tasks of a process; those first that the last event left out."""
     process = fleet.processes.get(key)
-    return process.tasks if process is not None else ()
+    if process is None:
+        return ()
+    start = fleet.judged_to.get(key, 0)
+    return process.tasks[start:] + process.tasks[:start] if start else process.tasks
+
+
+def _stopped_at(fleet: Fleet, event: Event, subject: Subject) -> Mapping[ProcessKey, int]:
+    """Return where the next event of each process begins, after one that stopped at a subject."""
+    key = getattr(event, "process", None)
+    process = fleet.processes.get(key) if isinstance(key, ProcessKey) else None
+    if process is None or not isinstance(subject, TaskKey):
+        return fleet.judged_to
+    return with_item(fleet.judged_to, process.key, process.tasks.index(subject))
 
 
 def _subject_of(finding: Finding, scope: Scope) -> Subject:
@@ -360,12 +385,14 @@ def _pruned(fleet: Fleet) -> Fleet:
     """Return the fleet without the suspicions of tasks and processes that left it."""
     lost = [place for place in thawed(fleet.suspicions) if not _is_known(fleet, place[2])]
     over = [subject for subject in thawed(fleet.quiet_until) if not _is_known(fleet, subject)]
-    if not (lost or over):
+    left = [key for key in thawed(fleet.judged_to) if not _is_known(fleet, key)]
+    if not (lost or over or left):
         return fleet
     return with_fields(
         fleet,
         suspicions=without(fleet.suspicions, lost),
         quiet_until=without(fleet.quiet_until, over),
+        judged_to=without(fleet.judged_to, left),
     )
 
 
