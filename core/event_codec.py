@@ -4,7 +4,6 @@ Hosts send NaN, infinities and lone surrogates: `core.strict_json` writes them s
 parser reads the line.
 """
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast, get_args
@@ -12,7 +11,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from core.events import Event
-from core.strict_json import encode, restored
+from core.strict_json import convert, encode, parsed
 
 VERSION = 1
 """Version of the lines; lines of another version are refused."""
@@ -22,8 +21,6 @@ EVENTS: Mapping[str, type[Event]] = MappingProxyType(
 )
 """Every class of event by its name in a line."""
 
-_DIGITS = 40
-"""Most digits of a whole number; `encode` writes none with more."""
 _OLDER_NAMES = {"LooksUnchanged": "ReadsUnchanged"}
 """Names of events in older recordings, each with its name today."""
 
@@ -41,13 +38,10 @@ def event_of(line: str) -> Event:
     Raises:
         ValueError: The line is not JSON, of another version, of an unknown kind, or incomplete.
     """
-    try:
-        fields: Any = json.loads(line, parse_int=_whole_number)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    fields: Any = parsed(line)
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004 - one kind of error for a bad line
-    known: dict[str, Any] = restored(cast("dict[str, Any]", fields))
+    known = cast("dict[str, Any]", fields)
     if known.pop("v", None) != VERSION:
         raise ValueError("written by another version")
     name = str(known.pop("event", None))
@@ -58,16 +52,7 @@ def event_of(line: str) -> Event:
     if isinstance(run, dict) and "said" in run:  # the name of its message in older recordings
         older = cast("dict[str, Any]", run)
         older.setdefault("message", older.pop("said"))
-    try:
-        return msgspec.convert(known, kind)
-    except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from error
-
-
-def _whole_number(digits: str) -> int:
-    if len(digits) > _DIGITS:
-        raise ValueError("a number of too many digits")
-    return int(digits)
+    return cast("Event", convert(known, kind))
 
 
 def plain_mapping(value: object) -> object:

@@ -6,7 +6,8 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.error_events import CausesSeen
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
@@ -379,8 +380,10 @@ Event = (
     | LogRead
     | LogUnreadable
     | ScoreSeen
+    | CausesSeen
     | Dismissed
     | FindingsAcknowledged
+    | FindingsMerged
     | FindingsMuted
     | ContentRevealed
     | TimePassed

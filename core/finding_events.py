@@ -6,6 +6,29 @@ from core.model.mute import Mute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SameFinding:
+    """A finding of this room that the history had already, as another room found it too.
+
+    Attributes:
+        own: The id that this room gave it.
+        id: Its id in the history.
+        opened_at: When the other room opened it, Unix seconds at the desk.
+    """
+
+    own: str
+    id: str
+    opened_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsMerged:
+    """Findings got the ids of the history, which other rooms of the operator know them by."""
+
+    at: float
+    same: tuple[SameFinding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsAcknowledged:
     """The operator acknowledged findings.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.events import Event, LinkChanged
-from core.finding_events import FindingsMuted
+from core.finding_events import FindingsMuted, SameFinding
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -157,8 +157,12 @@ class EventStore(Protocol):
         """
         ...
 
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+    async def keep_findings(self, findings: Sequence[Finding]) -> Sequence[SameFinding]:
         """Write findings that opened, changed or closed; they replace their older versions.
+
+        Returns:
+            Those that another room of the operator had found already, which are open there: they
+            were written under the ids that the store had for them.
 
         Raises:
             StorageError: They are not on disk.
@@ -239,6 +243,11 @@ class Room(Protocol):
     @property
     def fleet(self) -> Fleet:
         """The present state of the fleet."""
+        ...
+
+    @property
+    def has_polled(self) -> bool:
+        """Whether every machine was polled once, or can't be: what is shown is not old."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""The one encoder of JSON for files and output: every strict parser can read it.
+"""The one encoder and decoder of JSON for files and output: every strict parser can read it.
 
 A number that JSON does not have becomes null, with its word beside it: `{"value": null,
 "value_text": "nan"}`, or a list of words beside a list. Lone surrogates become the replacement
@@ -11,12 +11,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import msgspec
+
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """The words of the numbers that JSON does not have."""
 _TEXT = "_text"
 _ODD = re.compile(r"\\ud[89a-f]|\d{40}")
 """Finds oddities that need the slow way: a surrogate, or an integer of 40 digits."""
 _BITS = 129
+_DIGITS = 40
+"""Most digits of a whole number that is read; `encode` writes none with more."""
 
 
 def encode(value: object, *, indent: int | None = None, keeps_surrogates: bool = False) -> str:
@@ -36,13 +40,55 @@ def encode(value: object, *, indent: int | None = None, keeps_surrogates: bool =
     return _dumps(_clean(value, whole), indent) if _ODD.search(text) else text
 
 
-def restored(value: object) -> Any:
-    """Return a decoded value with the numbers that `encode` wrote as words."""
+def parsed(text: str) -> Any:
+    """Return the value of a text that `encode` wrote, with its numbers restored.
+
+    Raises:
+        ValueError: The text is not JSON, is nested too deep, or has a number of too many digits.
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a file's value
+        raise ValueError("not a text")  # noqa: TRY004 - one kind of error for a bad text
+    try:
+        return _restored_value(json.loads(text, parse_int=_whole_number))
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def decode(text: str, kind: Any) -> Any:
+    """Return the value of a type, such as a class or a union, whose JSON `encode` wrote.
+
+    Raises:
+        ValueError: As `parsed`; or the value is not of this type.
+    """
+    return convert(parsed(text), kind)
+
+
+def convert(value: object, kind: Any) -> Any:
+    """Return a plain value as a value of a type.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError("a number of too many digits")
+    return int(digits)
+
+
+def _restored_value(value: object) -> Any:
     match value:
         case dict():
             return _restored(cast("dict[str, object]", value))
         case list():
-            return [restored(each) for each in cast("list[object]", value)]
+            return [_restored_value(each) for each in cast("list[object]", value)]
         case _:
             return value
 
@@ -62,7 +108,7 @@ def _dumps(value: object, indent: int | None) -> str:
 
 
 def _restored(fields: dict[str, object]) -> dict[str, object]:
-    found = {name: restored(value) for name, value in fields.items()}
+    found = {name: _restored_value(value) for name, value in fields.items()}
     for name in fields:
         words = fields.get(f"{name}{_TEXT}")
         if words is not None and _are_words(words):

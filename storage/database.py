@@ -23,6 +23,7 @@ from storage.schema import (
     DatabaseBusy,
     DatabaseUnusable,
     is_broken,
+    lenient_text,
     prepare,
     primary_code,
     transaction,
@@ -189,6 +190,7 @@ class Database:
         try:
             await connection
             connection.row_factory = sqlite3.Row
+            connection.text_factory = lenient_text
             await _on_thread(connection, lambda raw: prepare(raw, self.path))
             await _on_thread(connection, _set_busy_timeout)
             self._connection, self._inode = connection, inode

@@ -1,5 +1,6 @@
 """The journal's columns for an event's machine, process and task."""
 
+from core.error_events import CausesSeen
 from core.events import (
     ClockMoved,
     ContentRevealed,
@@ -28,7 +29,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
 
 EventColumns = tuple[str, int | None, str | None, str | None]
@@ -62,6 +63,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(process)
         case (
             SamplesSeen(task=task)
+            | CausesSeen(task=task)
             | LogRead(task=task)
             | LogUnreadable(task=task)
             | ScoreSeen(task=task)
@@ -73,7 +75,13 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded() | FindingsAcknowledged() | FindingsMuted():
+        case (
+            TimePassed()
+            | OrderEnded()
+            | FindingsAcknowledged()
+            | FindingsMerged()
+            | FindingsMuted()
+        ):
             return ("", None, None, None)
 
 

@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from core.errors import StorageError, UsageWrong
-from core.guide.guide import Guide
+from core.guide.guide import Guide, GuideKind
 from core.model.order import Instance
+from core.strict_json import decode
 from core.text import shown
 from storage.database import Database
 from storage.event_columns import column_text
@@ -143,12 +143,13 @@ def _owner_of(row: sqlite3.Row) -> Instance:
 
 def _readable_guides(rows: Sequence[sqlite3.Row]) -> Iterator[Guide]:
     """Yield the guides of these rows; skips rows that a newer evalroom wrote."""
-    kind: Any = Guide
     for row in rows:
         try:
-            yield msgspec.convert(json.loads(row["body"]), kind)
-        except (msgspec.ValidationError, ValueError, RecursionError):
+            guide = decode(row["body"], Guide)
+        except ValueError:
             continue
+        if guide.targets or guide.kind is GuideKind.CLEANUP:
+            yield guide
 
 
 def read_guides(path: Path, limit: int) -> tuple[Guide, ...]:

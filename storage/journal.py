@@ -6,7 +6,6 @@ its limit, the oldest rows are deleted: events and progress first, then orders w
 """
 
 import asyncio
-import json
 import math
 import secrets
 import sqlite3
@@ -17,18 +16,18 @@ from dataclasses import replace
 from core.desk.past import Past
 from core.event_codec import line_of
 from core.events import ContentRevealed, Event
-from core.finding_events import FindingsMuted
+from core.finding_events import FindingsMuted, SameFinding
 from core.ids import TaskKey
-from core.judge.finding_list import covers
 from core.model.finding import Finding
 from core.model.mute import MAX_MUTE_S
 from core.model.task import ProgressPoint
 from core.ports import Clock, MutesRead
 from storage.database import Database
-from storage.event_columns import column_text, event_columns, task_columns
+from storage.event_columns import event_columns, task_columns
+from storage.finding_rows import acknowledged_findings, write_findings
 from storage.identity import operator_name
 from storage.order_rows import IS_OPEN
-from storage.past import finding_body, finding_of, last_change, read_mutes, read_past
+from storage.past import read_mutes, read_past
 from storage.retention import EventFilter
 
 TIDY_EVERY_S = 600.0
@@ -38,14 +37,6 @@ _HOUR_S, _DAY_S, _WEEK_S = 3_600.0, 86_400.0, 604_800.0
 _THINNING_BANDS = ((_HOUR_S, _DAY_S, 60), (_DAY_S, _WEEK_S, 600), (_WEEK_S, math.inf, 3_600))
 """(minimum age, maximum age, bucket), all in seconds: one point per bucket is kept."""
 
-_KEEP_FINDING = """
-INSERT INTO finding (id, at, body) VALUES (?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
-"""
-_ACKNOWLEDGED = """
-SELECT id, body FROM finding WHERE id IN (SELECT value FROM json_each(?))
-AND json_extract(body, '$.acknowledged_at') IS NOT NULL
-"""
 _UNCHANGED_EVERY_S = 60.0
 _SLICE_S = 0.01
 """Seconds of work after which the event loop has a turn."""
@@ -117,15 +108,19 @@ class Journal:
         if self._tidied_at is None or now - self._tidied_at >= TIDY_EVERY_S:
             await self.tidy(now)
 
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+    async def keep_findings(self, findings: Sequence[Finding]) -> Sequence[SameFinding]:
         """Store findings that opened, changed or closed.
 
-        A finding that was acknowledged elsewhere stays so, unless it opened again since.
+        A finding that was acknowledged elsewhere stays so, unless it opened again since. One that
+        another room opened before keeps the id that the history has for it.
+
+        Returns:
+            The findings that were stored under such an id.
 
         Raises:
             StorageError: They could not be written.
         """
-        await self._database.write(lambda connection: _write_findings(connection, findings))
+        return await self._database.write(lambda connection: write_findings(connection, findings))
 
     async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return those of these findings, by id, that the operator acknowledged anywhere.
@@ -134,7 +129,7 @@ class Journal:
             StorageError: They can't be read.
         """
         return await self._database.run_read(
-            lambda connection: list(_acknowledged(connection, findings).values())
+            lambda connection: list(acknowledged_findings(connection, findings).values())
         )
 
     async def mutes_after(self, number: int) -> MutesRead:
@@ -226,27 +221,6 @@ class Journal:
 
     def _row(self, event: Event) -> tuple[object, ...]:
         return (event.at, self._desk, type(event).__name__, *event_columns(event), line_of(event))
-
-
-def _acknowledged(connection: sqlite3.Connection, findings: Sequence[str]) -> dict[str, Finding]:
-    """Return the stored findings of these ids that are acknowledged, by id."""
-    names = {column_text(each): each for each in findings}
-    rows = connection.execute(_ACKNOWLEDGED, (json.dumps(list(names)),)).fetchall()
-    found = ((names[name], finding_of(body)) for name, body in rows)
-    return {name: finding for name, finding in found if finding is not None}
-
-
-def _write_findings(connection: sqlite3.Connection, findings: Sequence[Finding]) -> None:
-    stored = _acknowledged(connection, [each.id for each in findings])
-    rows: list[tuple[str, float, str]] = []
-    for finding in findings:
-        kept, before = finding, stored.get(finding.id)
-        if before is not None and finding.acknowledged_at is None and covers(before, finding):
-            if before.is_kept:
-                continue
-            kept = replace(finding, acknowledged_at=before.acknowledged_at)
-        rows.append((column_text(kept.id), last_change(kept), finding_body(kept)))
-    connection.executemany(_KEEP_FINDING, rows)
 
 
 def _write_points(

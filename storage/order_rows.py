@@ -1,18 +1,15 @@
 """Converts orders to rows of the database and back."""
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import msgspec
-
 from core.act.order_query import OrderQuery, action_object
 from core.ids import Address, MachineName, ProcessKey
 from core.model.action import OLDER_VERBS, Action
 from core.model.order import OLDER_STATES, Basis, Instance, Order, OrderState
-from core.strict_json import encode, restored
+from core.strict_json import decode, encode
 from storage.event_columns import column_text
 
 _COLUMNS = (
@@ -72,7 +69,7 @@ def order_of(row: sqlite3.Row) -> Order:
     Raises:
         ValueError: The row can't be decoded, because a newer evalroom wrote it.
     """
-    process = ProcessKey(MachineName(row["machine"]), row["pid"], _decoded(row["start"], str))
+    process = ProcessKey(MachineName(row["machine"]), row["pid"], decode(row["start"], str))
     return Order(
         id=row["id"],
         plan=row["plan"],
@@ -85,12 +82,12 @@ def order_of(row: sqlite3.Row) -> Order:
             epoch=row["epoch"],
             model=_decoded_or_none(row["model"], str),
         ),
-        action=_decoded(row["action"], Action),
+        action=decode(row["action"], Action),
         name=row["name"],
         request=row["request"],
         command=row["command"],
         preview=row["preview"],
-        basis=_decoded(row["basis"], Basis),
+        basis=decode(row["basis"], Basis),
         undo=_decoded_or_none(row["undo"], Action),
         reason=row["reason"],
         is_ours=bool(row["is_ours"]),
@@ -165,12 +162,5 @@ def _json_or_none(value: object) -> str | None:
     return None if value is None else _json(value)
 
 
-def _decoded(text: str, kind: Any) -> Any:
-    try:
-        return msgspec.convert(restored(json.loads(text)), kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-
-
 def _decoded_or_none(text: str | None, kind: Any) -> Any:
-    return None if text is None else _decoded(text, kind)
+    return None if text is None else decode(text, kind)

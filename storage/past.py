@@ -1,6 +1,5 @@
 """Reads from the history what a new room begins with."""
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +11,7 @@ from core.event_codec import event_of
 from core.events import Event
 from core.finding_events import FindingsMuted
 from core.model.finding import Finding, Severity
+from core.strict_json import convert, encode, parsed
 from storage.readonly import query_readonly
 
 MAX_EVENTS = 5_000
@@ -49,8 +49,9 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
     """Return what the history knows since then, Unix seconds; unreadable rows are left out."""
     events = connection.execute(_EVENTS, (since - _BEFORE_S, MAX_EVENTS)).fetchall()
     findings = connection.execute(
-        "SELECT body FROM finding WHERE at >= ? OR (json_extract(body, '$.is_kept')"
-        " AND json_extract(body, '$.closed_at') IS NULL) ORDER BY at DESC LIMIT ?",
+        "SELECT body FROM finding WHERE at >= ? OR CASE WHEN json_valid(body)"
+        " THEN json_extract(body, '$.is_kept') AND json_extract(body, '$.closed_at') IS NULL"
+        " END ORDER BY at DESC LIMIT ?",
         (since, MAX_FINDINGS),
     ).fetchall()
     return Past(
@@ -79,7 +80,7 @@ def read_mutes(
 
 def finding_body(finding: Finding) -> str:
     """Return a finding as JSON for its row."""
-    return json.dumps(msgspec.to_builtins(finding))
+    return encode(msgspec.to_builtins(finding), keeps_surrogates=True)
 
 
 def last_change(finding: Finding) -> float:
@@ -97,11 +98,11 @@ def _event(body: str) -> Event | None:
 def finding_of(body: str) -> Finding | None:
     """Return the finding of a row; None: it can't be read."""
     try:
-        fields: Any = json.loads(body)
+        fields: Any = parsed(body)
         if isinstance(fields, dict):
             known = cast("dict[str, Any]", fields)
             if (tone := known.pop("tone", None)) is not None:
                 known.setdefault("severity", _SEVERITY_OF_TONE.get(str(tone), "notice"))
-        return msgspec.convert(fields, Finding)
-    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return cast("Finding", convert(cast("object", fields), Finding))
+    except ValueError:
         return None

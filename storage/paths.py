@@ -66,6 +66,11 @@ class Paths:
         return self.state / "view.json"
 
     @property
+    def last_look(self) -> Path:
+        """What the operator saw last in a room."""
+        return self.state / "look.json"
+
+    @property
     def crashes(self) -> Path:
         """The folder of crash files."""
         return self.state / "crashes"

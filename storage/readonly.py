@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from core.errors import StorageError
 from core.text import shown
-from storage.schema import check_owner
+from storage.schema import check_owner, lenient_text
 
 _BUSY_TIMEOUT_S = 5.0
 _ADVICE = "check the file, its folder and the disk that it is on"
@@ -44,6 +44,7 @@ def query_readonly(
             check_owner(connection, path)
             [(count,)] = connection.execute(known, (table,)).fetchall()
             connection.row_factory = sqlite3.Row
+            connection.text_factory = lenient_text
             return read(connection) if count else default
     except sqlite3.Error as error:
         raise StorageError(f"can't read the history {place}: {error}", _ADVICE) from error

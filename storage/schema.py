@@ -124,6 +124,11 @@ def _statements(sql: str) -> Iterable[str]:
             pending = ""
 
 
+def lenient_text(data: bytes) -> str:
+    """Return a text of the file: bytes that are not UTF-8 spoil their own row only."""
+    return data.decode("utf-8", "replace")
+
+
 def is_broken(error: Exception) -> bool:
     """Whether SQLite reports that the file is damaged, or not a database."""
     return primary_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}

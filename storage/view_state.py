@@ -13,22 +13,30 @@ from core.errors import StorageError
 from storage.paths import write_private
 
 _MAX_BYTES = 256 * 1024
+LOOK_BYTES = 2 * 1024 * 1024
+"""Of a look at thousands of tasks."""
 _READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # does not block if the path is a pipe
 
 
 class ViewState:
-    """The file of the last view: JSON, mode 0600, replaced atomically."""
+    """The file of the last view: JSON, mode 0600, replaced atomically.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: The file.
+        max_bytes: A larger object is neither written nor read.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = _MAX_BYTES) -> None:
         self._path = path
+        self._max_bytes = max_bytes
         self._saved: bytes | None = None
 
     def load(self) -> Mapping[str, Any]:
         """Return the saved view; empty if the file is missing or unreadable."""
         try:
             with os.fdopen(os.open(self._path, _READ_FLAGS), "rb") as file:
-                raw = file.read(_MAX_BYTES + 1)
-            value: object = json.loads(raw) if len(raw) <= _MAX_BYTES else {}
+                raw = file.read(self._max_bytes + 1)
+            value: object = json.loads(raw) if len(raw) <= self._max_bytes else {}
         except (OSError, ValueError, RecursionError):
             return {}
         return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
@@ -40,7 +48,7 @@ class ViewState:
         """
         try:
             raw = json.dumps(dict(view), ensure_ascii=True, allow_nan=False).encode()
-            if len(raw) > _MAX_BYTES:
+            if len(raw) > self._max_bytes:
                 return False
             if raw != self._saved:
                 write_private(self._path, raw)

@@ -159,6 +159,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         """Save the view and restore the title."""
         self._unsubscribe()
         self.save_view()
+        self.controllers.since.save()
         self.give_terminal()
 
     async def on_event(self, event: events.Event) -> None:
@@ -235,8 +236,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
 
     @property
     def _has_news(self) -> bool:
-        """Whether more than ages changed since the last drawing."""
-        return self._drawn_revision != self._revision
+        return self._drawn_revision != self._revision  # more than ages
 
     @property
     def front(self) -> PanesScreen | None:
@@ -248,6 +248,7 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         if not self.check_terminal():
             return
         front = self.front
+        self.controllers.since.second(is_free=self.screen is front)
         if front is None:
             self._draw()
             return

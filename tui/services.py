@@ -104,6 +104,7 @@ class RoomServices:
         secrets: The secrets stored on this computer; None: no secret store.
         templates: The folder of the operator's own templates; None: no folder.
         views: Keeps the last view; None: it is not kept.
+        looks: Keeps what the operator saw last; None: it is not kept.
         drafts: Keeps drafts of the launch form; None: they end with the app.
         rules: The numbers by which findings are judged.
     """
@@ -118,5 +119,6 @@ class RoomServices:
     secrets: "SecretStore | None" = None
     templates: Path | None = None
     views: ViewStore | None = None
+    looks: ViewStore | None = None
     drafts: ViewStore | None = None
     rules: JudgeConfig = JudgeConfig()

@@ -69,7 +69,7 @@ async def _room(config: Config, options: GlobalOptions) -> int:
             )
             apps.append(app)
             app.call_later(_collect_again, app)
-            async with notifying(desk, config):
+            async with notifying(desk, config, history):
                 return await app.run_in_terminal()
 
 

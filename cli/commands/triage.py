@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.process_reads import traced
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import TriageCommand, WhyCommand
@@ -18,6 +18,7 @@ from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
 from core import format as fmt
+from core.act.target_expansion import ActionPlace
 from core.act.target_grammar import place_named
 from core.config.judge import JudgeConfig
 from core.ctl import routes
@@ -138,6 +139,7 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
         NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The word fits nothing, or several things.
     """
+    until = asyncio.get_running_loop().time() + timeout
     polled = await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
@@ -147,8 +149,11 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
                 await asyncio.sleep(_EVERY_S)
     if word is None:
         return None
-    with silence_named(desk.fleet, polled=polled):
-        place = place_named(word, desk.fleet)
+
+    async def named() -> ActionPlace:
+        return place_named(word, desk.fleet)
+
+    place = await found_target(desk, named, polled=polled, until=until)
     match place:
         case ModelKey():
             return place.process

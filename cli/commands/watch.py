@@ -13,6 +13,7 @@ from cli.render.plain import print_json_line, print_lines, print_note
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.history import history_of, past_of
+from cli.wiring.notifications import notifying
 from core.errors import UsageWrong
 from core.events import Event
 from core.fold.reflected import reflected
@@ -40,7 +41,8 @@ def watch(command: WatchCommand, options: GlobalOptions) -> int:
                 config, options, event_store=history.event_store, past=past
             ) as desk:
                 if command.findings:
-                    return await print_findings(desk, command, options.config)
+                    async with notifying(desk, config, history):
+                        return await print_findings(desk, command, options.config)
                 return await print_events(desk, seconds=command.seconds, as_json=command.as_json)
 
     return run_loop(work())

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.events import Event
+from core.finding_events import SameFinding
 from core.ids import TaskKey
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
@@ -28,11 +29,10 @@ class BriefStore:
         """Store points of progress, as `EventStore.keep_progress`."""
         await self.store.keep_progress(points)
 
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+    async def keep_findings(self, findings: Sequence[Finding]) -> Sequence[SameFinding]:
         """Store the findings that are closed or wait for the operator."""
         kept = [each for each in findings if each.closed_at is not None or each.is_kept]
-        if kept:
-            await self.store.keep_findings(kept)
+        return await self.store.keep_findings(kept) if kept else ()
 
     async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         """Return the acknowledged ones of these findings, as `EventStore.acknowledged`."""

@@ -20,11 +20,13 @@ from storage.orders import OrderJournal
 from storage.paths import Paths, paths
 from storage.runs import SqliteRunStore
 from storage.schema import DatabaseBusy
+from storage.told import ToldRecord
 
 if TYPE_CHECKING:
     from core.act.ports import OrderStore
     from core.guide.guide_store import GuideStore
     from core.launch.run.run_store import RunStore
+    from core.notify.claims import Claims
 
 _PATIENCE_S = 0.2
 """How long the first frame waits while another program locks the history, seconds."""
@@ -39,6 +41,7 @@ class History:
         order_store: Stores orders; None: not opened, and no action can be sent.
         guide_store: Stores guides; None: not opened, and no guide can start.
         run_store: Stores runs; None: not opened, and nothing can be launched.
+        told: Which addresses heard of which findings; None: not opened.
         run_ids: The ids of the runs that this operator launched with evalroom.
         warning: A problem to show the operator; empty: none.
         is_busy: Whether another program locks the history; reading it would wait.
@@ -48,6 +51,7 @@ class History:
     order_store: "OrderStore | None" = None
     guide_store: "GuideStore | None" = None
     run_store: "RunStore | None" = None
+    told: "Claims | None" = None
     run_ids: frozenset[str] = frozenset()
     warning: str = ""
     is_busy: bool = False
@@ -94,6 +98,7 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
             order_store=order_store,
             guide_store=Guides(database),
             run_store=SqliteRunStore(database),
+            told=ToldRecord(database),
             run_ids=run_ids,
             warning=warning,
             is_busy=is_busy,

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
+from cli.wiring.history import History
 from core.config.model import Config
 from core.desk.desk import Desk
 from core.errors import NotSent
@@ -58,7 +59,7 @@ def _send(address: str, message: Message) -> str:
 
 
 @contextlib.asynccontextmanager
-async def notifying(desk: Desk, config: Config) -> AsyncGenerator[None, None]:
+async def notifying(desk: Desk, config: Config, history: History) -> AsyncGenerator[None, None]:
     """Send notifications during the block, as the config says."""
     if not config.notify:
         yield
@@ -71,6 +72,7 @@ async def notifying(desk: Desk, config: Config) -> AsyncGenerator[None, None]:
         now=desk.now,
         sender=AppriseSender(Secrets(paths().secrets)),
         report=desk.report_notifying,
+        claims=history.told,
     )
     task = asyncio.create_task(notifier.run(), name="notifications")
     try:

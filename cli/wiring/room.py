@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.wiring.actions import acting_of, guiding_of
 from storage.secrets import Secrets
-from storage.view_state import ViewState
+from storage.view_state import LOOK_BYTES, ViewState
 from tui.services import AttachSettings, RoomServices, Service
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def room_services(
         templates=places.config_file.parent / "templates",
         views=ViewState(places.view_state),
         drafts=ViewState(places.launch_drafts),
+        looks=ViewState(places.last_look, LOOK_BYTES),
         rules=config.judge,
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from core.errors import StorageError
 from core.events import Event
@@ -30,7 +31,7 @@ async def follow_acknowledgements(
             read = await store.mutes_after(last)
             last = read.last
             for event in newest_of_each(read.mutes):
-                post(event)
+                post(event if event.at <= now() else replace(event, at=now()))
             done = await _acknowledged(store, fleet)
         except StorageError:
             continue

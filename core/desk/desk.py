@@ -16,6 +16,7 @@ from core.desk.health import (
     storage_works,
 )
 from core.desk.intake import Intake
+from core.desk.log_access import LogVariables, no_variables
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
 from core.desk.readiness import awaited, awaited_words, changes_polls, has_finishing_task
@@ -40,6 +41,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
+from core.finding_events import FindingsMerged, SameFinding
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -72,6 +74,7 @@ class Desk(MachineRequests):
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
         past: What the history knows of the hours before.
+        log_variables: Returns the variables with which to read the log of a run.
     """
 
     def __init__(
@@ -85,8 +88,9 @@ class Desk(MachineRequests):
         store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
         past: Past = NOTHING,
+        log_variables: LogVariables = no_variables,
     ) -> None:
-        super().__init__(connections)
+        super().__init__(connections, log_variables)
         self._watch = watch
         """How often to poll, and for how long gone processes stay."""
         self._rules = rules
@@ -97,10 +101,13 @@ class Desk(MachineRequests):
         self._observers = {name: Observer(name, watch) for name in self._connections}
         """Decode what a machine sends, and know what its probe polls."""
         self._log_readers = {
-            name: LogReader(name, connection) for name, connection in self._connections.items()
+            name: LogReader(name, connection, log_variables)
+            for name, connection in self._connections.items()
         }
         """Read the log headers of a machine's ended tasks."""
-        self._writer = None if store is None else EventWriter(store, self._report_storage)
+        self._writer = (
+            None if store is None else EventWriter(store, self._report_storage, self._merge)
+        )
         """Writes events to the store beside the loop."""
         self._publisher = FleetPublisher(Fleet())
         """Holds the fleet; calls the screens when it changed."""
@@ -156,6 +163,11 @@ class Desk(MachineRequests):
     def connections(self) -> Sequence[MachineConnection]:
         """The machines' connections."""
         return tuple(self._connections.values())
+
+    @property
+    def has_polled(self) -> bool:
+        """Whether every machine was polled once, or can't be."""
+        return next(iter(awaited(self.fleet, self._listed, self._read)), None) is None
 
     @property
     def is_replay(self) -> bool:
@@ -274,7 +286,7 @@ class Desk(MachineRequests):
         """
         try:
             async with asyncio.timeout(timeout):
-                while any(True for _ in awaited(self.fleet, self._listed, self._read)):
+                while not self.has_polled:
                     await self._cycle_ended.wait()
         except TimeoutError:
             return False
@@ -359,6 +371,10 @@ class Desk(MachineRequests):
             await asyncio.sleep(TICK_INTERVAL_S)
             self._steering.outdate_all()
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
+
+    def _merge(self, same: Sequence[SameFinding]) -> None:
+        """Give findings the ids by which the history, and so another room, knows them."""
+        self.post(FindingsMerged(at=self._clock.now(), same=tuple(same)))
 
     # Findings about the desk itself
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from core.errors import StorageError
 from core.events import Event, SamplesSeen, TasksSeen
+from core.finding_events import SameFinding
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
@@ -28,11 +29,18 @@ class EventWriter:
         store: Where they are written.
         report: Called with the reason when a batch can't be written, and with None when one can
             be written again.
+        merge: Called with the findings that the store had already, from another room.
     """
 
-    def __init__(self, store: EventStore, report: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        store: EventStore,
+        report: Callable[[str | None], None],
+        merge: Callable[[Sequence[SameFinding]], None] | None = None,
+    ) -> None:
         self._store = store
         self._report = report
+        self._merge = merge
         self._events: list[Event] = []
         self._queued: Counter[MachineName | None] = Counter()
         """How much of `_events` is about each machine."""
@@ -118,7 +126,9 @@ class EventWriter:
             if events:
                 await self._store.keep(events)
             if findings:
-                await self._store.keep_findings(tuple(findings.values()))
+                same = await self._store.keep_findings(tuple(findings.values()))
+                if same and self._merge is not None:
+                    self._merge(same)
             if points:
                 await self._store.keep_progress(points)
         except StorageError as error:

@@ -2,7 +2,7 @@
 
 from core.fleet import Fleet
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding
+from core.model.finding import Finding, occurrence_id
 
 _STORAGE = "storage:"
 """How the id of a finding about the store begins."""
@@ -37,7 +37,7 @@ def _failed(fleet: Fleet, prefix: str, text: str, at: float) -> Finding:
     """
     last = open_finding(fleet, prefix)
     return Finding(
-        id=f"{prefix}{at:.3f}" if last is None else last.id,
+        id=occurrence_id(prefix.removesuffix(":"), at) if last is None else last.id,
         kind=prefix.removesuffix(":"),
         severity="alarm",
         opened_at=at if last is None else last.opened_at,
@@ -58,7 +58,7 @@ def _works(fleet: Fleet, prefix: str, at: float) -> tuple[Finding, ...]:
 def recording_stopped(reason: str, at: float) -> Finding:
     """Return the finding that the recording stopped, and why."""
     return Finding(
-        id=f"recording:{at:.3f}",
+        id=occurrence_id("recording", at),
         kind="storage",
         severity="alarm",
         opened_at=at,

@@ -108,11 +108,15 @@ def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
 
 
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
-    """Yield the fewest events that restore the processes, tasks and mutes of an earlier room."""
+    """Yield the fewest events that restore the processes, tasks and mutes of an earlier room.
+
+    One that seems to lie in the future, by a clock that was wrong, happened now.
+    """
     yield from (each for each in past.mutes if each.at <= fleet.at)
     for process in _processes(past.events, fleet.machines.keys()):
         if process.gone is None or process.gone.at >= past.since:
-            yield from process.events()
+            for event in process.events():
+                yield event if event.at <= fleet.at else replace(event, at=fleet.at)
 
 
 def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> Iterable[_Process]:

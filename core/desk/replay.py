@@ -85,6 +85,11 @@ class ReplayDesk:
         return self._publisher.fleet
 
     @property
+    def has_polled(self) -> bool:
+        """True: a recording shows what it holds."""
+        return True
+
+    @property
     def is_replay(self) -> bool:
         """A recording plays."""
         return True

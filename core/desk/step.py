@@ -2,7 +2,7 @@
 
 from core.config.judge import JudgeConfig
 from core.events import Event
-from core.finding_events import FindingsMuted
+from core.finding_events import FindingsMerged, FindingsMuted
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.judge.finding_list import with_findings
@@ -24,6 +24,7 @@ def advance(fleet: Fleet, event: Event, rules: JudgeConfig = USUAL_RULES) -> Fle
     after = fold(fleet, event)
     after = with_findings(after, judge(fleet, after, event))
     after = judge_signs(after, event, rules)
-    if isinstance(event, FindingsMuted) or (after.mutes and after.findings is not fleet.findings):
+    is_about_mutes = isinstance(event, FindingsMuted | FindingsMerged)
+    if is_about_mutes or (after.mutes and after.findings is not fleet.findings):
         return with_mutes(after)
     return after

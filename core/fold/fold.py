@@ -6,6 +6,7 @@ when the operator dismisses it.
 
 from typing import assert_never
 
+from core.error_events import CausesSeen
 from core.events import (
     ClockMoved,
     ContentRevealed,
@@ -34,8 +35,9 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.fleet import Fleet
+from core.fold.causes import see_causes
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
@@ -46,6 +48,7 @@ from core.fold.limits import (
     with_samples,
 )
 from core.fold.machines import change_link, move_clock, name_machine, refresh_link
+from core.fold.merged_findings import merge_findings
 from core.fold.motion import with_same_waits
 from core.fold.mutes import change_mutes
 from core.fold.orders import end_order, give_order
@@ -123,8 +126,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case OperationsSeen():
             process = fleet.processes.get(event.process)
             kept = operations_with_room(fleet, event)
-            known = process and with_fields(process, operations=kept)
-            return _with_process(fleet, at, known)
+            return _with_process(fleet, at, process and with_fields(process, operations=kept))
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -136,14 +138,16 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
             return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
+        case CausesSeen():
+            return _with_task(fleet, at, see_causes(fleet.tasks.get(event.task), event))
         case Dismissed():
             return dismiss(fleet, event.process)
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed() | FindingsAcknowledged():
             return fleet
-        case FindingsMuted():
-            return change_mutes(fleet, event)
+        case FindingsMerged() | FindingsMuted():
+            return _with_findings_named(fleet, event)
         case SurfaceRead():
             process = fleet.processes.get(event.process)
             return _with_process(
@@ -167,6 +171,12 @@ def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:
         return fleet
     seen = see_process(with_room.processes.get(event.process), event)
     return _with_process(with_room, at, _as_its_rows_say(with_room, seen, event.at))
+
+
+def _with_findings_named(fleet: Fleet, event: FindingsMerged | FindingsMuted) -> Fleet:
+    if isinstance(event, FindingsMerged):
+        return merge_findings(fleet, event)
+    return change_mutes(fleet, event)
 
 
 def _with_log(fleet: Fleet, task: Task, event: LogRead, *, gone: bool) -> Fleet:

@@ -18,7 +18,7 @@ from core.fold.sandboxes import (
 from core.format import plural
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Severity
+from core.model.finding import Finding, Severity, occurrence_id
 from core.model.machine import (
     Docker,
     Machine,
@@ -51,7 +51,7 @@ _STOPPED = re.compile(
     re.IGNORECASE,
 )
 """Docker's own words for an engine that does not run."""
-_LOSS = "Its samples fail or hang: cancel or requeue them"
+_LOSS = "Its samples error or hang: cancel or requeue them"
 
 
 def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> Iterable[Finding]:
@@ -248,7 +248,7 @@ def _one(
     process: ProcessKey | None = None,
 ) -> Iterator[Finding]:
     """Yield the finding of that name opened, changed or closed."""
-    last = open_finding(after, identity)
+    last = open_finding(after, f"{identity}:")
     if trouble is None:
         if last is not None:
             yield closed(last, at)
@@ -256,7 +256,7 @@ def _one(
     severity, number, text = trouble
     if last is None:
         yield Finding(
-            id=f"{identity}:{at:.3f}",
+            id=occurrence_id(identity, at),
             kind="docker",
             severity=severity,
             opened_at=at,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.judge.finding_list import closed, newest_finding
-from core.model.finding import Finding
+from core.model.finding import Finding, occurrence_id
 from core.model.limits import LeftOut
 
 _CHANGE = 1.1
@@ -29,7 +29,7 @@ def judge_limits(before: Fleet, after: Fleet, machine: MachineName, at: float) -
     )
     if last is None or last.closed_at is not None:
         yield Finding(
-            id=f"limits:{machine}:{at:.3f}",
+            id=occurrence_id(f"limits:{machine}", at),
             kind="limits",
             severity="suspect",
             opened_at=at,

@@ -7,7 +7,7 @@ from core.errors import sentences
 from core.fleet import Fleet
 from core.format import duration_in_words
 from core.judge.finding_list import closed, newest_finding
-from core.model.finding import Finding, Severity
+from core.model.finding import Finding, Severity, occurrence_id
 from core.model.machine import LinkState, Machine
 
 FLAPPING_S = 3_600.0
@@ -29,11 +29,11 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
     A link that is lost again soon reopens its finding, which counts the outages. The wait for the
     first connection (a host key to accept, a sign-in) is not an outage.
     """
-    prefix = f"link:{machine.name}:"
-    last = newest_finding(fleet, prefix)
+    identity = f"link:{machine.name}"
+    last = newest_finding(fleet, f"{identity}:")
     state = machine.link.state
     if state in _LOST:
-        yield from _lose(last, machine, at, prefix)
+        yield from _lose(last, machine, at, identity)
     elif state is not LinkState.CONNECTING and last is not None and last.closed_at is None:
         if last.is_first:
             yield closed(last, at, "The link is up")
@@ -44,12 +44,12 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
         yield closed(back, at, f"{down}{_outages(back, at)}")
 
 
-def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Iterable[Finding]:
+def _lose(last: Finding | None, machine: Machine, at: float, identity: str) -> Iterable[Finding]:
     severity = _SEVERITIES[machine.link.state]
     is_over = last is not None and last.closed_at is not None
     if last is None or (is_over and (last.is_first or at - (last.closed_at or 0.0) > FLAPPING_S)):
         yield Finding(
-            id=f"{prefix}{at:.3f}",
+            id=occurrence_id(identity, at),
             kind="link",
             severity=severity,
             opened_at=at,

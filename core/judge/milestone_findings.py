@@ -40,7 +40,7 @@ def _reached(before: TaskCounts, now: TaskCounts) -> tuple[str, str] | None:
         return None
     done = f"{now.ended} of {plural(now.total, 'sample')} have ended"
     if now.errored:
-        done += f", {now.errored} of them with an error"
+        done += f", {now.errored} of them errored"
     for part in PARTS if now.total >= ENOUGH_SAMPLES else ():
         if before.ended < part * now.total <= now.ended:
             near = "Near the end: " if part == PARTS[0] else f"{percent(part)}: "

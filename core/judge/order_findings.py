@@ -8,7 +8,7 @@ from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.action import Verb
-from core.model.finding import Finding, Severity
+from core.model.finding import Finding, Severity, occurrence_id
 from core.model.order import Order, OrderState
 from core.model.process import ProcessState
 from core.text import shown
@@ -34,11 +34,11 @@ def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
         yield closed(known, at, sentences(now_known, order.message))
     if order.action.verb is Verb.INTERRUPT and order.state is OrderState.DONE:
         process = order.address.process
-        if open_finding(after, _interrupt_id(process)) is None:
+        if open_finding(after, f"{_interrupt_id(process)}:") is None:
             pid = process.pid
             yield _finding(
                 order,
-                f"{_interrupt_id(process)}{at:.3f}",
+                occurrence_id(_interrupt_id(process), at),
                 "interrupt",
                 f"Process {pid} was interrupted and is writing its logs",
                 at,
@@ -65,12 +65,12 @@ def _unknown_id(order: Order) -> str:
 
 
 def _interrupt_id(process: ProcessKey) -> str:
-    return f"interrupt:{process.machine}:{process.pid}:{process.start}:"
+    return f"interrupt:{process.machine}:{process.pid}:{process.start}"
 
 
 def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
     """Yield the finding about an interrupt after its process or one of its logs changed."""
-    found = open_finding(after, _interrupt_id(key))
+    found = open_finding(after, f"{_interrupt_id(key)}:")
     process = after.processes.get(key)
     if found is None or process is None:
         return

@@ -8,7 +8,7 @@ from core.fleet import Fleet
 from core.format import duration_in_words, plural
 from core.ids import ProcessKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Proposal, Severity
+from core.model.finding import Finding, Proposal, Severity, occurrence_id
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.text import shown
@@ -169,8 +169,8 @@ def _is_ending(after: Fleet, process: Process) -> bool:
 
 
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
-    prefix = f"answer:{_identity(process.key)}:"
-    last = open_finding(after, prefix)
+    identity = f"answer:{_identity(process.key)}"
+    last = open_finding(after, f"{identity}:")
     trouble = _TROUBLES.get(process.state)
     if last is not None and (trouble is None or last.kind != process.state):
         lasted = duration_in_words(at - last.opened_at)
@@ -196,7 +196,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
         waited = f" (no answer for {duration_in_words(at + offset - process.waiting_since)})"
     yield Finding(
-        id=f"{prefix}{at:.3f}",
+        id=occurrence_id(identity, at),
         kind=str(process.state),
         severity=severity,
         opened_at=at,

@@ -26,7 +26,7 @@ def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Find
         return
     finding_id = f"{identity}{run.state}"
     if with_id(after, finding_id) is None:
-        what = "is lost" if run.state is RunState.LOST else "failed"
+        what = "is lost" if run.state is RunState.LOST else "ended in error"
         name = run.task or run.id
         yield Finding(
             id=finding_id,

@@ -52,6 +52,9 @@ class Sign:
         reading: The time of the reading that shows it, on any one clock.
         text: What happens, with its numbers, then what to do; two sentences at most.
         since: When it began, Unix seconds at the desk; None: unknown.
+        start: The same on the clock of its machine, where the machine itself says it; None: it
+            does not. A sign that starts anew is another one: its finding closes, and it needs
+            readings of its own.
         cause, proposals, closes_when: As in `core.model.finding.Finding`.
         machine, process, task, sample, model, run: What it is about.
         count: The number of things that it counts.
@@ -64,6 +67,7 @@ class Sign:
     reading: float
     text: str
     since: float | None = None
+    start: float | None = None
     cause: str = ""
     proposals: tuple[Proposal, ...] = ()
     closes_when: str = ""

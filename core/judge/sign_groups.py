@@ -35,7 +35,7 @@ def told_together(signs: Sequence[Sign], what: str, is_open: Collection[str]) ->
     calm = [sign for sign in signs if sign.severity is None]
     rest = bad[MAX_ALONE:]
     if len(rest) < 2:  # noqa: PLR2004 - one more has a finding of its own, as the others
-        noted_rest = replace(signs[0], key=REST, severity=None, text="", sample=None)
+        noted_rest = replace(signs[0], key=REST, severity=None, text="", sample=None, start=None)
         return list(signs) if REST in is_open else [*signs, noted_rest]
     noted = [replace(sign, severity=None) for sign in rest]  # the next one needs no new readings
     return [*calm, *bad[:MAX_ALONE], *noted, _rest(rest, what)]
@@ -56,6 +56,7 @@ def _rest(rest: Sequence[Sign], what: str) -> Sign:
         cause="",
         proposals=(),
         closes_when="fewer of them do",
+        start=None,
         sample=None,
         count=len(rest),
         covered_by=tuple(covered),

@@ -34,7 +34,7 @@ from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
 from core.judge.usual_calls import usual_calls
-from core.model.finding import SEVERITIES, Finding
+from core.model.finding import SAME_START_S, SEVERITIES, Finding, occurrence_id
 from core.model.suspicion import Subject, Suspicion
 from core.model.task import Task, TaskState
 
@@ -113,7 +113,7 @@ def with_restored_suspicions(fleet: Fleet) -> Fleet:
             if scope == known:
                 place = (finding.kind, known, _subject_of(finding, known))
                 suspicions.setdefault(place, {})[key] = Suspicion(
-                    last_reading=0.0, finding=finding.id
+                    last_reading=0.0, finding=finding.id, start=finding.start
                 )
     return _with_suspicions(fleet, suspicions)
 
@@ -157,15 +157,23 @@ class _Judged:
         """Return the suspicions after a reading."""
         now: dict[str, Suspicion] = {}
         for sign in seen.found:
-            now[sign.key] = self._found(known.get(sign.key), sign)
+            now[sign.key] = self._found(self._continued(known.get(sign.key), sign), sign)
         for key, before in known.items():
             if key not in now and (left := self._missed(before, seen)) is not None:
                 now[key] = left
         return now
 
+    def _continued(self, before: Suspicion | None, sign: Sign) -> Suspicion | None:
+        """Return what was suspected, unless its sign began anew: then its finding is over."""
+        if before is None or not _starts_anew(before, sign):
+            return before
+        if (finding := self._open(before)) is not None:
+            self.findings.append(closed(finding, self._at))
+        return None
+
     def _found(self, before: Suspicion | None, sign: Sign) -> Suspicion:
         if before is None:
-            now = Suspicion(last_reading=sign.reading)
+            now = Suspicion(last_reading=sign.reading, start=sign.start)
         elif sign.severity is None and not before.finding and self._is_seen_enough(before):
             return before  # most signs never get worse: no new copy for each reading
         elif sign.reading > before.last_reading:
@@ -220,9 +228,10 @@ class _Judged:
 
     def _opened(self, sign: Sign) -> Finding:
         about = sign.task or sign.process or sign.machine or ""
+        identity = f"{self._kind.name}:{about}:{sign.key}"
         return _with_words(
             Finding(
-                id=f"{self._kind.name}:{about}:{sign.key}:{self._at:.3f}",
+                id=occurrence_id(identity, self._at if sign.start is None else sign.start),
                 kind=self._kind.name,
                 severity=sign.severity or "notice",
                 opened_at=self._at,
@@ -234,6 +243,7 @@ class _Judged:
                 model=sign.model,
                 run=sign.run,
                 began_at=sign.since,
+                start=sign.start,
             ),
             sign,
         )
@@ -247,6 +257,13 @@ class _Judged:
         if now == finding:
             return finding
         return replace(now, changed_at=self._at)
+
+
+def _starts_anew(before: Suspicion, sign: Sign) -> bool:
+    """Whether a sign shows something that began after what was suspected."""
+    if before.start is None or sign.start is None:
+        return False
+    return sign.start - before.start > SAME_START_S
 
 
 def _with_words(finding: Finding, sign: Sign) -> Finding:

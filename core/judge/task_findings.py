@@ -21,7 +21,7 @@ _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "notice", "Success"),
-    TaskState.ERROR: ("finished", "alarm", "Ended with an error"),
+    TaskState.ERROR: ("finished", "alarm", "Ended in error"),
     TaskState.CANCELLED: ("finished", "suspect", "Cancelled"),
     TaskState.LOST: ("lost", "alarm", "Lost"),
 }
@@ -135,9 +135,9 @@ def _how(task: Task) -> str:
 
 def _main_cause(task: Task) -> str:
     """Return the most frequent cause of a task's errors, in brackets; empty: unknown."""
-    if task.logged is None or not task.logged.errors:
+    if not task.errors:
         return ""
-    first, *others = task.logged.errors
+    first, *others = task.errors
     more = f" and {plural(len(others), 'other cause')}" if others else ""
     return f" ({shown(first.cause, _MAX_CAUSE_CHARACTERS)}{more})"
 

@@ -1,5 +1,6 @@
 """A finding: a fact about the fleet that the operator should know. It opens, and closes."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,25 @@ Severity = Literal["notice", "suspect", "alarm"]
 
 SEVERITIES: tuple[Severity, ...] = ("notice", "suspect", "alarm")
 """From the least to the most severe."""
+
+SAME_START_S = 5.0
+"""What began within so many seconds is the same thing, seen by other means."""
+_OCCURRENCE = re.compile(r":\d+\.\d{3}$")
+
+
+def occurrence_id(identity: str, at: float) -> str:
+    """Return the id of a finding that may open again later.
+
+    Args:
+        identity: What it is about; only one such finding is open at a time.
+        at: When this one began or opened, Unix seconds.
+    """
+    return f"{identity}:{at:.3f}"
+
+
+def began_apart(one: float | None, other: float | None) -> bool:
+    """Whether two starts differ, Unix seconds on one clock; False if one of them is not known."""
+    return one is not None and other is not None and abs(one - other) > SAME_START_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +55,8 @@ class Finding:
     """One finding.
 
     Attributes:
-        id: Unique; a finding keeps it while it is open and when it opens again.
+        id: Unique; a finding keeps it while it is open and when it opens again. It ends with a
+            time if the same thing may be found again later (`occurrence_id`).
         kind: One or two words: `link`, `process`, `finished`, `errors`, `stall`.
         severity: How bad it is.
         opened_at: When it opened, Unix seconds at the desk.
@@ -57,6 +78,8 @@ class Finding:
         proposals: The actions that may help, the best one first.
         closes_when: What closes it, the end of a sentence: `the call ends`; empty: not known.
         sign: The key of the sign that it stands for (`core.judge.sign`); empty: it has none.
+        start: When what it is about began, Unix seconds on the clock of its machine; None: not
+            known. What begins later is another finding.
     """
 
     id: str
@@ -83,6 +106,12 @@ class Finding:
     proposals: tuple[Proposal, ...] = ()
     closes_when: str = ""
     sign: str = ""
+    start: float | None = None
+
+    @property
+    def identity(self) -> str:
+        """What it is about: the same each time that it opens, and in every room."""
+        return _OCCURRENCE.sub("", self.id)
 
     @property
     def is_open(self) -> bool:
@@ -93,6 +122,10 @@ class Finding:
     def waits(self) -> bool:
         """Whether it is open until the operator acknowledges it."""
         return self.is_kept and self.closed_at is None
+
+    def is_same_as(self, other: "Finding") -> bool:
+        """Whether both tell of one thing that began at one time, as two rooms may find it."""
+        return self.identity == other.identity and not began_apart(self.start, other.start)
 
     def is_muted(self, now: float) -> bool:
         """Whether it is muted at `now`, Unix seconds at the desk."""

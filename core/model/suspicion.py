@@ -17,9 +17,11 @@ class Suspicion:
         readings: In how many readings it was seen.
         misses: How many of the newest readings, one after the other, did not show it.
         finding: The id of the finding that it opened; empty: it opened none yet.
+        start: When what it shows began, as `core.judge.sign.Sign.start`.
     """
 
     last_reading: float
     readings: int = 1
     misses: int = 0
     finding: str = ""
+    start: float | None = None

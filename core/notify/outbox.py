@@ -1,6 +1,6 @@
 """Which findings are told to whom, and when. Pure, but for its memory.
 
-Each finding is told once to each rule, and again when it worsens. A rule gathers what opens for
+Each finding is told once to each address, and again when it worsens. A rule gathers what opens for
 some seconds, so that a storm is one message; then it is silent for its own time.
 """
 
@@ -38,7 +38,7 @@ class Outbox:
 
     Args:
         rules: The rules of the config.
-        before: What was found before the room began: it is not told, unless it worsens.
+        before: What counts as told already: it is not told, unless it worsens.
     """
 
     def __init__(self, rules: Sequence[NotifyRule], before: Iterable[Finding]) -> None:
@@ -74,13 +74,22 @@ class Outbox:
 
     def note_sent(self, index: int, findings: Iterable[Finding], now: float) -> None:
         """Remember that a rule's message was sent."""
+        self._boxes[index].sent_at = now
+        self.note_told(index, findings)
+
+    def note_told(self, index: int, findings: Iterable[Finding]) -> None:
+        """Remember that the address of a rule heard of findings, whoever sent the message."""
         box = self._boxes[index]
-        box.sent_at, box.waits_since = now, None
+        box.waits_since = None
         for finding in findings:
             box.told.pop(finding.id, None)
             box.told[finding.id] = finding.severity
         for old in list(box.told)[: max(0, len(box.told) - MAX_KEPT)]:
             del box.told[old]
+
+    def be_silent(self, index: int, until: float) -> None:
+        """Send nothing by a rule until then, Unix seconds: its address was just written to."""
+        self._boxes[index].sent_at = until - self._rules[index].every
 
     def note_failed(self, index: int, now: float) -> None:
         """Remember that a rule's message could not be sent: it is tried again after its time."""

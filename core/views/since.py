@@ -12,6 +12,7 @@ from core.model.task import Task
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
 from core.views.findings.changes import FindingChange, finding_changes
+from core.views.look import Look, SeenTask
 from core.views.tables.findings import TONES
 
 _MAX_NAME_CHARACTERS = 60
@@ -29,8 +30,8 @@ class _Moment:
     tone: Tone = "plain"
 
 
-def since_lines(before: Fleet, now: Fleet) -> tuple[TextLine, ...]:
-    """Return what changed between two states of a fleet, as lines; empty: nothing did.
+def since_lines(before: Look, now: Fleet) -> tuple[TextLine, ...]:
+    """Return what changed in a fleet since a look at it, as lines; empty: nothing did.
 
     Each task comes with what happened to it in order of time: its progress, errors, findings that
     opened, worsened and closed, milestones, and how it ended. Tasks come in the order of what
@@ -40,8 +41,9 @@ def since_lines(before: Fleet, now: Fleet) -> tuple[TextLine, ...]:
     for change in finding_changes(before.findings, now.findings):
         if change.finding.acknowledged_at is None and not change.finding.is_muted(now.at):
             groups.setdefault(_name(now, change.finding), []).append(_of_finding(change))
+    seen = before.by_task
     for key, task in now.tasks.items():
-        moments = list(_of_task(before.tasks.get(key), task))
+        moments = list(_of_task(seen.get(key), task))
         if moments:
             groups.setdefault(_task_name(now, key), []).extend(moments)
     lines: list[TextLine] = []
@@ -89,20 +91,17 @@ def _of_finding(change: FindingChange) -> _Moment:
     return _Moment(at, words, TONES[finding.severity])
 
 
-def _of_task(before: Task | None, now: Task) -> Iterator[_Moment]:
+def _of_task(before: SeenTask | None, now: Task) -> Iterator[_Moment]:
     """Yield how its counts and its state changed."""
-    if before is now:
-        return
     counts = now.progress
-    old = before.progress if before is not None else None
     if before is None:
         yield _Moment(None, f"is new: {counts.completed} of {counts.total} done")
-    elif counts.completed > before.progress.completed:
-        more = counts.completed - before.progress.completed
+    elif counts.completed > before.completed:
+        more = counts.completed - before.completed
         done = f"{plural(more, 'more sample')} done, now {counts.completed} of {counts.total}"
         yield _Moment(None, done)
-    errored = counts.errored - (old.errored if old is not None else 0)
+    errored = counts.errored - (before.errored if before is not None else 0)
     if errored > 0:
-        yield _Moment(None, f"{plural(errored, 'more sample')} with an error", "error")
+        yield _Moment(None, f"{plural(errored, 'more sample')} errored", "error")
     if before is not None and now.state is not before.state and now.is_over:
         yield _Moment(now.ended_at, f"is over: {now.state}")

@@ -10,7 +10,9 @@ from dataclasses import replace
 from core.config.model import WatchConfig
 from core.ctl.decode import JsonObject, count, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
+from core.ctl.error_causes import read_causes
 from core.ctl.routes import AS_OF
+from core.error_events import CausesSeen
 from core.errors import AnswerMalformed
 from core.events import (
     ClockMoved,
@@ -307,6 +309,11 @@ class Observer:
         if poll.kind == "score":
             metrics = score_metrics(body)
             return ScoreSeen(at=at, task=poll.task, metrics=metrics) if metrics else None
+        if poll.kind == "causes":
+            read = read_causes(body)
+            return CausesSeen(
+                at=at, task=poll.task, eval_id=poll.eval_id, as_of=read.as_of, causes=read.causes
+            )
         whole = poll.kind == "samples" and (first or AS_OF not in poll.path)
         return self._samples(poll, poll.task, body, clock, at, whole=whole)
 

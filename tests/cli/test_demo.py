@@ -15,7 +15,7 @@ from tests.support.evals import short_folder
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
 from tests.support.processes import environ_of, working_in
 from tests.support.terminal import Terminal
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_an_interrupt_ends_the_eval_and_leaves_nothing(
         assert line
     the_eval_in(place)
     child.send_signal(number)
-    assert child.wait(40) == 128 + number
+    assert child.wait(WAIT_S) == 128 + number
     assert child.stderr.read() == b""
     nothing_is_left(place)
     child.stdout.close()
@@ -94,7 +94,7 @@ def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> Non
         assert line
     with child:  # its pipes are closed also where an assertion fails
         os.kill(the_eval_in(place), signal.SIGKILL)
-        assert child.wait(80) == 1
+        assert child.wait(WAIT_S) == 1
         failed = child.stderr.read()
         assert b"did not succeed (" in failed
         assert b"evalroom/sums lost" in failed  # the other task may have run still, too
@@ -106,7 +106,7 @@ def test_the_room_opens_on_it_and_a_terminal_that_goes_away_takes_all_with_it(
 ) -> None:
     terminal = Terminal([*EVALROOM, "demo", "--seconds", "100"], env=home.env, cwd=home.folder)
     try:
-        terminal.until("generating", 60)
+        terminal.until("generating")
         assert terminal.process.poll() is None
         the_eval_in(place)
     finally:

@@ -19,8 +19,6 @@ from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, ended, this_computer, watching, watching_eval
 from tests.support.evals import Evals
 
-pytestmark = pytest.mark.timeout(240)
-
 
 async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_read(
     evals: Evals, tmp_path: Path
@@ -121,7 +119,7 @@ async def test_drained_and_cancelled_samples_are_neither_done_nor_errored(
 
 
 async def test_a_task_that_was_cancelled_by_an_order_has_not_failed(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     async with watching_eval(one) as watched:
         await asyncio.to_thread(
             one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
@@ -140,7 +138,7 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
     evals: Evals,
 ) -> None:
     one = evals.start(
-        "turns", "tools", args={"samples": 4, "sleep": 30, "seconds": 30},
+        "turns", "tools", args={"samples": 4, "sleep": 3_600, "seconds": 3_600},
         options=("--max-tasks=2",),
     ).wait_ready()  # fmt: skip
     async with watching_eval(one) as watched:
@@ -164,13 +162,13 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             task = watched.task(one, "tools")
             return task is not None and task.state is TaskState.LOST
 
-        await watched.until(found, "the log is found again", 90)
+        await watched.until(found, "the log is found again")
 
 
 async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_left(
     evals: Evals,
 ) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     await asyncio.to_thread(
         one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
     )
@@ -201,11 +199,13 @@ async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_le
 
 
 async def test_an_eval_without_a_control_server_is_described_from_its_log(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 3, "sleep": 3}, options=("--ctl-server=false",))
+    gate = evals.folder / "gate"
+    one = evals.start("turns", args={"samples": 3, "gate": gate}, options=("--ctl-server=false",))
     machine = replace(this_computer(one.data_dir), python=one.python)
     async with watching([machine], one.folder / "known_hosts") as watched:
         process = await watched.until(lambda: watched.process(one), "it is listed")
         assert not process.tasks
+        gate.touch()
         [task] = await ended(watched, one, 1)
         assert list(watched.fleet.processes) == [process.key]
     assert (task.state, task.row.task) == (TaskState.SUCCESS, "turns")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.event_codec import event_of, line_of
 from core.events import ScoreSeen
 from core.model.log_summary import Metric
-from core.strict_json import encode, restored
+from core.strict_json import decode, encode, parsed
 from tests.support.fleets import NOW, task_key
 
 SCALARS = st.one_of(
@@ -45,7 +45,7 @@ def test_a_number_that_json_lacks_is_null_with_its_word_and_comes_back(
         "more": [None, {"deep": None, "deep_text": word}],
         "more_text": [word, None],
     }
-    back = restored(json.loads(text))
+    back = parsed(text)
     assert repr(back) == repr({"value": number, "more": [number, {"deep": number}]})
 
 
@@ -69,3 +69,14 @@ def test_a_recorded_event_keeps_numbers_that_json_lacks() -> None:
     msgspec.json.decode(line)
     back = event_of(line)
     assert repr(back) == repr(event)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 450 + "1" + "}" * 450,
+             "9" * 41, "9" * 5_000, "NaN,"],
+)  # fmt: skip
+def test_a_text_that_evalroom_does_not_write_is_one_kind_of_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parsed(text)
+    with pytest.raises(ValueError, match=r"."):
+        decode("{}", Metric)

@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from core.config.file import check_config
-from core.ctl import config_envelopes, decode, envelopes, log_answers, sample_details
+from core.ctl import (
+    config_envelopes,
+    decode,
+    envelopes,
+    error_causes,
+    log_answers,
+    sample_details,
+)
 from core.errors import EvalroomError
 from core.event_codec import event_of, line_of
 from core.frames import Splitter
@@ -83,7 +90,8 @@ def _frames(data: bytes) -> None:
 def _answers(data: bytes) -> None:
     for read in (
         envelopes.task_rows, envelopes.sample_rows, envelopes.score_metrics,
-        config_envelopes.config_view, config_envelopes.throughput, read_facts,
+        error_causes.read_causes, config_envelopes.config_view, config_envelopes.throughput,
+        read_facts,
     ):  # fmt: skip
         with contextlib.suppress(*REFUSALS):
             read(data)

@@ -54,6 +54,7 @@ BROKEN = {
     "an unknown event": b'{"v": 1, "event": "__import__"}\n',
     "no text": b"\xff\xfe\n",
     "nested without end": b'{"v": 1, "a": ' + b"[" * 100_000 + b"\n",
+    "nested deep": b'{"v": 1, "event": "LinkHeard", "a": %b1%b}\n' % (b'{"a":' * 450, b"}" * 450),
     "numbers without end": b'{"v": 1, "event": "LinkLost", "at": ' + b"9" * 5_000 + b"}\n",
 }
 """Lines that no recording has."""

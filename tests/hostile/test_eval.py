@@ -84,7 +84,6 @@ def test_a_log_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, member: str)
         check_place(str(tmp_path / "x.eval"), None)
 
 
-@pytest.mark.timeout(240)
 def test_a_log_that_lies_about_its_size_or_has_a_million_members_costs_bounded_memory(
     tmp_path: Path,
 ) -> None:
@@ -154,7 +153,7 @@ async def test_an_eval_that_names_places_as_its_log_hides_nobody_and_follows_not
                     and all(found[name].state is TaskState.UNREADABLE for name in places)
                 )
 
-            await watched.until(is_read, "all logs were read or refused", 120)
+            await watched.until(is_read, "all logs were read or refused")
             found = tasks_of(evil.pid)
     reasons = {name: found[name].header_error or "" for name in places}
     assert "another attempt" in reasons["another eval's"]

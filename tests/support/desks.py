@@ -10,7 +10,7 @@ from core.config.model import WatchConfig
 from core.desk.desk import Desk
 from core.errors import StorageError
 from core.events import Event
-from core.finding_events import FindingsMuted
+from core.finding_events import FindingsMuted, SameFinding
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -63,6 +63,7 @@ class FakeEventStore:
         self.fails = False
         self.acknowledged_elsewhere: set[str] = set()
         self.mutes_elsewhere: list[FindingsMuted] = []
+        self.found_elsewhere: list[SameFinding] = []
 
     async def keep(self, events: Sequence[Event]) -> None:
         if self.fails:
@@ -72,8 +73,9 @@ class FakeEventStore:
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         self.points += points
 
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+    async def keep_findings(self, findings: Sequence[Finding]) -> Sequence[SameFinding]:
         self.findings += findings
+        return [each for each in self.found_elsewhere if each.own in {one.id for one in findings}]
 
     async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:
         known = {each.id: each for each in self.findings if each.id in findings}

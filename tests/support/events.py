@@ -6,7 +6,8 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.finding_events import FindingsAcknowledged, FindingsMuted
+from core.error_events import CausesSeen
+from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted, SameFinding
 from core.ids import MachineName, SampleKey
 from core.model.log_summary import LogHeader
 from core.model.machine import (
@@ -139,9 +140,18 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         },
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
+        CausesSeen: {
+            "task": task,
+            "eval_id": st.sampled_from(["e1", "e2"]),
+            "as_of": numbers,
+            "causes": tuples(st.tuples(whole | texts, whole, texts)),
+        },
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
         FindingsAcknowledged: {"findings": tuples(texts)},
+        FindingsMerged: {
+            "same": tuples(st.builds(SameFinding, own=texts, id=texts, opened_at=times))
+        },
         FindingsMuted: {
             "id": texts,
             "mute": st.builds(Mute, until=times, finding=texts, kind=texts, task=st.none() | task),

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from core.config import rules
 from core.config.judge import JudgeConfig
 from core.config.judge_table import judge_values
 from core.desk.step import advance
@@ -157,7 +158,11 @@ def incident_of(path: Path) -> Incident:
     return Incident(
         name=path.stem,
         told=told,
-        rules=JudgeConfig(values=values),
+        rules=JudgeConfig(
+            values=values,
+            budgets=rules.budgets(told.get("budgets", {})),
+            prices=rules.prices(told.get("prices", {})),
+        ),
         expected=tuple(Expected(**each) for each in told.get("found", ())),
         moments=told.get("moments", {}),
     )

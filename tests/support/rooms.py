@@ -63,6 +63,7 @@ class FakeRoom:
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.fails: Exception | None = None
         self.is_replay = False
+        self.has_polled = True
         self.signs_in: SignIn | None = None
 
     @property

@@ -26,7 +26,7 @@ async def test_a_row_says_what_helps_and_enter_opens_the_evidence_and_its_previe
         text = screen_text(app)
         for words in (
             "alarm", "suspect from 2m, alarm from 10m", "likely cause", "since",
-            "it does something else, or ends", "Progress", "end and score", "open the sample",
+            "it does something else, or ends", "Progress", "cancel and score", "open the sample",
             "evalroom act cancel-call",
         ):  # fmt: skip
             assert words in text, words

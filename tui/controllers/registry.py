@@ -55,7 +55,7 @@ class Controllers:
         if self._since is None:
             from tui.controllers.since import SinceController  # noqa: PLC0415
 
-            self._since = SinceController(self._ui, self._services.room)
+            self._since = SinceController(self._ui, self._services.room, looks=self._services.looks)
         return self._since
 
     @property

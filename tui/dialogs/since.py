@@ -39,6 +39,17 @@ class SinceDialog(ModalScreen[None], inherit_bindings=False):
         pane = self.query_one(LinesPane)
         pane.make_current(True)
         pane.indent = 7
+        self._draw()
+
+    def show(self, title: Shown, lines: Sequence[TextLine]) -> None:
+        """Say something newer in its place."""
+        self._heading, self._lines = title, tuple(lines)
+        if self.is_mounted:
+            self._draw()
+            self.call_after_refresh(self._fit)
+
+    def _draw(self) -> None:
+        pane = self.query_one(LinesPane)
         pane.show(self._heading, self._lines, footer=(Span(_CLOSES, "dim"),))
 
     def on_resize(self) -> None:

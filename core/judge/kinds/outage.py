@@ -57,7 +57,7 @@ def _sign(scene: Scene, model: str, use: ModelUse) -> Sign | None:
         reading=use.reading,
         text=sentences(
             f"{begin} of {places} {what}{longer}",
-            "See the status of its provider; pause the model to keep samples from failing",
+            "See the status of its provider; pause the model to keep samples from erroring",
         ),
         since=None,
         closes_when="most of its calls are answered",

@@ -85,12 +85,14 @@ class Stillness:
         doing: What it does.
         name: Its name in words: `bash`, `docker exec`, `generating`. Untrusted.
         lasted: Seconds, at the time of the reading.
+        began: When it began, Unix seconds on the eval's clock.
         is_call: Whether it is a tool call, which can be cancelled by itself.
     """
 
     doing: Doing
     name: str
     lasted: float
+    began: float
     is_call: bool = False
 
 
@@ -170,8 +172,8 @@ def _stillness(
     ):
         name = f"{operation.what} {operation.words}".strip()
         lasted = max(0.0, clock - operation.since)
-        is_call = activity is not None
-        return Stillness(doing="sandbox", name=name, lasted=lasted, is_call=is_call)
+        since, is_call = operation.since, activity is not None
+        return Stillness(doing="sandbox", name=name, lasted=lasted, began=since, is_call=is_call)
     if activity is None:
         if operation is not None:
             return _by_trace(task, process, sample, operation)
@@ -182,9 +184,14 @@ def _stillness(
     lasted = max(0.0, as_of - began)
     if activity.type == "model":
         is_over = operation is None and _is_over_by_trace(process, sample, lasted)
-        return None if is_over else _generation(process, task, lasted)
-    doing = _tool(task, sample)
-    return Stillness(doing=doing, name=activity.detail or "tool", lasted=lasted, is_call=True)
+        return None if is_over else _generation(process, task, lasted, began)
+    return Stillness(
+        doing=_tool(task, sample),
+        name=activity.detail or "tool",
+        lasted=lasted,
+        began=began,
+        is_call=True,
+    )
 
 
 def _is_over_by_trace(process: Process, sample: Sample, lasted: float) -> bool:
@@ -206,7 +213,8 @@ def _since_its_last_event(task: Task, sample: Sample, as_of: float) -> Stillness
         return None
     doing: Doing = "sandbox" if task.has_sandboxes else "thinking"
     lasted = max(0.0, as_of - sample.last_activity_at)
-    return Stillness(doing=doing, name="its last event", lasted=lasted)
+    began = sample.last_activity_at
+    return Stillness(doing=doing, name="its last event", lasted=lasted, began=began)
 
 
 def _by_trace(task: Task, process: Process, sample: Sample, operation: Operation) -> Stillness:
@@ -216,14 +224,19 @@ def _by_trace(task: Task, process: Process, sample: Sample, operation: Operation
     """
     lasted = max(0.0, task.as_of - operation.since)
     if operation.action == "Model":
-        return _generation(process, task, lasted)
-    name = operation.words or "tool"
-    return Stillness(doing=_tool(task, sample), name=name, lasted=lasted, is_call=True)
+        return _generation(process, task, lasted, operation.since)
+    return Stillness(
+        doing=_tool(task, sample),
+        name=operation.words or "tool",
+        lasted=lasted,
+        began=operation.since,
+        is_call=True,
+    )
 
 
-def _generation(process: Process, task: Task, lasted: float) -> Stillness:
+def _generation(process: Process, task: Task, lasted: float, began: float) -> Stillness:
     doing: Doing = "thinking" if _thinks(process, task) else "generate"
-    return Stillness(doing=doing, name="generating", lasted=lasted)
+    return Stillness(doing=doing, name="generating", lasted=lasted, began=began)
 
 
 def _tool(task: Task, sample: Sample) -> Doing:
@@ -337,6 +350,7 @@ def _sign(
         reading=task.samples_as_of or 0.0,
         text=_text(still, suspect, alarm) if says_something else "",
         since=began,
+        start=still.began,
         proposals=proposals_for(still),
         closes_when="it does something else, or ends",
         machine=task.key.machine,
@@ -363,8 +377,8 @@ def _advice(still: Stillness) -> str:
     if still.is_call:
         return "Cancel the tool call, so that the sample goes on"
     if still.doing in {"generate", "thinking"}:
-        return "See whether its model answers other samples, or end the sample"
-    return "End what it waits for, or end the sample"
+        return "See whether its model answers other samples, or cancel the sample"
+    return "End what it waits for, or cancel the sample"
 
 
 def proposals_for(still: Stillness) -> tuple[Proposal, ...]:

@@ -52,7 +52,7 @@ def after_logs(
             of logs in the folder that are not its own; `error`, why none could be read; `output`,
             the end of its output where it left no log.
         now: The time at the desk, Unix seconds.
-        is_alive: Whether its process may still work: a log may still end, and a failed task
+        is_alive: Whether its process may still work: a log may still end, and a task in error
             may be retried.
         is_patient: Whether logs that can't be read are tried again soon.
         offset: The clock of the machine minus the desk's, seconds.
@@ -145,13 +145,15 @@ def _kills(report: Mapping[str, Any]) -> str:
 
 def _why(logs: Sequence[RunLog]) -> str:
     """Return why a run failed: the causes of its own errors and of its samples' errors."""
-    causes = [f"a task failed: {shown(log.cause, _MAX_CAUSE_CHARS)}" for log in logs if log.cause]
+    causes = [
+        f"a task ended in error: {shown(log.cause, _MAX_CAUSE_CHARS)}" for log in logs if log.cause
+    ]
     groups = [group for log in logs for group in log.errors]
     failed = sum(group.count for group in groups)
     if failed:
         named = [f"{g.count} x {shown(g.cause, _MAX_CAUSE_CHARS)}" for g in groups[:_MAX_CAUSES]]
         more = [f"{plural(len(groups) - _MAX_CAUSES, 'more cause')}"] * (len(groups) > _MAX_CAUSES)
-        causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
+        causes.append(f"{plural(failed, 'sample')} errored: {'; '.join((*named, *more))}")
     if causes:
         return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
     return "one of its logs has the status error"

@@ -25,7 +25,7 @@ class AlarmBell:
         """
         if fleet.findings is not self._last:
             self._last = fleet.findings
-            alarms = frozenset(each.id for each in fleet.findings if _rings(each, fleet.at))
+            alarms = frozenset(each.identity for each in fleet.findings if _rings(each, fleet.at))
             if self._known is not None and alarms - self._known:
                 self._is_due = True
             self._known = alarms

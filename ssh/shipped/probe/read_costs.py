@@ -8,6 +8,7 @@ QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its tim
 QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
 SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, up to the longest pause
 LONGEST_PAUSE_S = 1800.0
+LONGEST_DURATION_S = 86400.0  # of an answer in a file; a longer one is not believed
 OUTLIER = (
     2.0  # an answer so many times as slow as usual may be doubted: the eval may have been busy
 )
@@ -186,16 +187,23 @@ class ReadCosts:
         try:
             for kind, fields in list(value["kinds"].items())[-MAX_KINDS:]:
                 cost = KindCost(*fields)
+                cost.lasted = [sane_duration(each) for each in cost.lasted]
+                cost.doubted = sane_duration(cost.doubted)
                 cost.paused_until = at_most(cost.paused_until, latest)
                 cost.owed = at_most(cost.owed, LONGEST_PAUSE_S)
                 if cost.lasted:
                     costs.kinds[kind] = cost
             costs.quick_paid_at = at_most(float(value["quick"]), latest)
             costs.slow_paid_at = at_most(float(value["slow"]), latest)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             return cls()
         return costs
 
 
 def at_most(value, highest):
     return min(highest, value)  # in this order, what is not a number becomes the highest
+
+
+def sane_duration(value):
+    """Return a duration in a file, seconds: an eval may have written it."""
+    return max(0.0, at_most(float(value), LONGEST_DURATION_S))

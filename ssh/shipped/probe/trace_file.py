@@ -11,6 +11,7 @@ import stat
 import time
 
 from ssh.shipped.common.proc import environ_of
+from ssh.shipped.probe.changes import number
 from ssh.shipped.probe.commands_in_traces import described
 
 MAX_POLL_BYTES = 2 * 1024 * 1024
@@ -19,6 +20,7 @@ MAX_TRACE_LINE_BYTES = 1024 * 1024
 MAX_OPEN_ACTIONS = 2000
 MAX_TIES = 2000
 MAX_ID_CHARACTERS = 500
+MAX_EPOCH = 2**31
 START_SLACK_S = 2.0
 AROUND = ("Run Task", "Subtask", "Tool Call")  # actions that hold others
 
@@ -47,6 +49,7 @@ class TraceFile:
         self.rest = b""
         self.at = max(0, os.fstat(fd).st_size - MAX_BACKLOG_BYTES)
         self.skips = self.at > 0  # the line in which it begins is not whole
+        self.has_begun = self.at > 0  # a task has run, so a control server could have started
 
     def close(self):
         os.close(self.fd)
@@ -90,11 +93,12 @@ class TraceFile:
             if ended is not None and ended.what == "docker compose up" and event == "exit":
                 self.up_since[ended.project] = time.monotonic()
             return
-        since = row.get("start_time")
-        if isinstance(since, (int, float)) and since >= self.started_at - START_SLACK_S:
+        since = number(row.get("start_time"))
+        if since is not None and since >= self.started_at - START_SLACK_S:
             self.enter(key, str(row.get("action"))[:60], str(row.get("detail")), since, row)
 
     def enter(self, key, name, detail, since, row):
+        self.has_begun = self.has_begun or name == "Run Task"
         sample, project = sample_of_line(row), ""
         what, words = name, ""
         if name == "Subprocess":
@@ -143,7 +147,9 @@ class TraceFile:
 def sample_of_line(row):
     """Return (task, sample id, epoch) of a line; None: it is not about a sample."""
     task, sample_id, epoch = row.get("task"), row.get("sample_id"), row.get("epoch")
-    if not isinstance(sample_id, (str, int)) or not isinstance(epoch, int) or sample_id is True:
+    if not isinstance(sample_id, (str, int)) or isinstance(sample_id, bool):
+        return None
+    if not isinstance(epoch, int) or abs(epoch) >= MAX_EPOCH:
         return None
     if not isinstance(task, str) or max(len(task), len(str(sample_id))) > MAX_ID_CHARACTERS:
         return None

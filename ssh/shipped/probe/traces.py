@@ -42,7 +42,7 @@ class Traces(threading.Thread):
             if self.probe.polling:
                 try:
                     self.poll()
-                except Exception:  # one odd trace must not hide the others for good
+                except Exception:  # whatever breaks, the next poll comes
                     traceback.print_exc()
             if self.wake.wait(TRACES_EVERY_S):
                 time.sleep(WOKEN_WAIT_S)
@@ -59,14 +59,27 @@ class Traces(threading.Thread):
             self.send(key, [])
             del self.looked_at[key], self.sent[key]
         for key, process in living.items():
-            found, rows = self.files.get(key) or self.find(process), []
-            try:
-                if found is not None:
-                    found.poll()
-                    rows = found.lasting(time.time(), LASTING_S)[:MAX_LASTING_ROWS]
-            except OSError:
-                self.drop(key)
-            self.send(key, rows)
+            self.send(key, self.rows_of(process))
+
+    def rows_of(self, process):
+        """Return what lasts in the trace of a process; no rows: it has none, or it is odd."""
+        found = self.files.get(process.key) or self.find(process)
+        if found is None:
+            return []
+        try:
+            found.poll()
+            return found.lasting(time.time(), LASTING_S)[:MAX_LASTING_ROWS]
+        except OSError:
+            self.drop(process.key)
+        except Exception:  # an odd trace must not hide those of other evals
+            traceback.print_exc()
+            self.drop(process.key)
+        return []
+
+    def has_begun(self, key):
+        """Return whether a task of a process has begun, as far as its trace is known."""
+        found = self.files.get(key)
+        return found is not None and found.has_begun
 
     def find(self, process):
         now = time.monotonic()
@@ -123,12 +136,17 @@ class Traces(threading.Thread):
         ]
 
     def holders(self):
-        """Return project -> (pid, start, task, sample id, epoch, whether that process lives)."""
+        """Return project -> (pid, start, task, sample id, epoch, whether that process lives).
+
+        A trace may name the sandbox of another eval: a living process comes before one that has
+        ended, so no eval makes the sandboxes of a living one look left over.
+        """
         found = {}
         for key, ties in list(self.ties.items()):
             lives = lives_still(key, None)
             for project, sample in list(ties.items()):
-                found[project] = (*key, *sample, lives)
+                if project not in found or (lives and not found[project][-1]):
+                    found[project] = (*key, *sample, lives)
         return found
 
 

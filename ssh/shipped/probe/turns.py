@@ -14,6 +14,7 @@ import time
 
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import age_of
+from ssh.shipped.probe.changes import number
 from ssh.shipped.probe.peers import connections_to
 from ssh.shipped.probe.read_costs import ReadCosts, digest
 
@@ -182,10 +183,9 @@ NO_MARK = b" " * (MARK_BYTES - 1) + b"\n"
 def mark_in(line):
     """Return (began, kind) of the request in flight; None: no request."""
     value = decoded(line)
-    try:
-        return float(value[0]), str(value[1])
-    except (TypeError, ValueError, IndexError, KeyError):
+    if not isinstance(value, list) or len(value) != 2 or number(value[0]) is None:
         return None
+    return float(value[0]), str(value[1])
 
 
 def decoded(data):

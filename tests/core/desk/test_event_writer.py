@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from core.desk.event_writer import EventWriter
 from core.events import Event, LinkHeard
+from core.finding_events import SameFinding
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
@@ -28,7 +29,7 @@ class Slow:
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         raise NotImplementedError(points)
 
-    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+    async def keep_findings(self, findings: Sequence[Finding]) -> Sequence[SameFinding]:
         raise NotImplementedError(findings)
 
     async def acknowledged(self, findings: Sequence[str]) -> Sequence[Finding]:

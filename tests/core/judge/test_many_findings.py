@@ -26,7 +26,7 @@ EACH = 5
 
 def read(fleet: Fleet, machine: MachineName, pid: int, look: int, hangs_for: float) -> Fleet:
     at = NOW + 15 * look
-    activity = Activity(type="tool", started_at=at - hangs_for, detail="bash")
+    activity = Activity(type="tool", started_at=NOW - hangs_for, detail="bash")
     rows = [sample(number, activity=activity) for number in range(EACH)]
     return advance(fleet, samples_seen(*rows, task=task_key(machine=machine, pid=pid), at=at))
 

@@ -41,7 +41,7 @@ def test_a_task_tells_its_first_sample_each_quarter_and_the_end_that_is_near() -
 
 def test_of_several_at_once_only_the_furthest_is_told() -> None:
     assert told(task_row(done=3), task_row(done=80, errored=2)) == [
-        "75%: 82 of 100 samples have ended, 2 of them with an error"
+        "75%: 82 of 100 samples have ended, 2 of them errored"
     ]
 
 

@@ -261,7 +261,7 @@ def test_a_failed_run_names_the_causes_of_its_samples_errors() -> None:
     rows = {**log("error"), "samples": {"counts": counts, "errors": errors, "rows": []}}
     found = after_logs(RUN, report(rows), NOW, is_alive=False)
     assert found.state is RunState.ERROR
-    assert found.message.startswith("4 samples failed: 3 x ValueError")
+    assert found.message.startswith("4 samples errored: 3 x ValueError")
     assert "1 x TimeoutError" in found.message
     [one] = found.logs
     assert [(group.count, group.example) for group in one.errors] == [

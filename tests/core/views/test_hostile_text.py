@@ -131,6 +131,7 @@ _ORDER = (
     "TasksSeen",
     "ScoreSeen",
     "SamplesSeen",
+    "CausesSeen",
     "OperationsSeen",
     "ReadFailed",
     "LinkChanged",

@@ -66,7 +66,7 @@ def test_process_task_and_sample_pages_show_the_known_facts() -> None:
         process_page(fleet, process_key(), NOW)
     )
     text = page_text(task_page(fleet, task_key(), NOW))
-    assert "error: [0.33] 1" in text
+    assert "errored: [0.33] 1" in text
     assert "phase: spin-up" in text
     assert "log error: no such file" in text
     key = SampleKey(task_key(), 1, 1)

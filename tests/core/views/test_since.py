@@ -1,6 +1,12 @@
 """What changed since the operator looked: run by run, in order."""
 
+import json
+from typing import Any
+
+import pytest
+
 from core.fleet import Fleet
+from core.views.look import look_at, look_of_json, look_to_json
 from core.views.since import since_lines
 from tests.support.fleets import (
     NOW,
@@ -18,7 +24,7 @@ from tests.support.stalls import hanging, stalled_fleet
 
 
 def texts(before: Fleet, now: Fleet) -> list[str]:
-    return ["".join(span.text for span in line) for line in since_lines(before, now)]
+    return ["".join(span.text for span in line) for line in since_lines(look_at(before, NOW), now)]
 
 
 def test_nothing_is_said_where_nothing_changed() -> None:
@@ -41,7 +47,7 @@ def test_each_run_comes_with_what_happened_to_it_in_order() -> None:
     lines = texts(before, now)
     assert "h100-1" in lines[0]
     assert any("20 more samples done, now 60 of 100" in line for line in lines)
-    assert any("3 more samples with an error" in line for line in lines)
+    assert any("3 more samples errored" in line for line in lines)
     assert any("opened: alarm stall: bash has run" in line for line in lines)
 
 
@@ -58,3 +64,24 @@ def test_a_new_task_is_said_with_its_counts() -> None:
     before = judged_after(named(), link())
     now = judged_after(process_seen(), tasks_seen(task_row(done=3, total=9)), fleet=before)
     assert any("is new: 3 of 9 done" in line for line in texts(before, now))
+
+
+def test_a_look_that_was_stored_tells_the_same() -> None:
+    before = stalled_fleet(seconds=200)
+    now = judged_after(
+        samples_seen(hanging(), at=NOW + 700),
+        tasks_seen(task_row(done=60, errored=3, flying=2, total=100), at=NOW + 800),
+        fleet=before,
+    )
+    look = look_at(before, NOW + 200)
+    stored = look_of_json(json.loads(json.dumps(look_to_json(look))))
+    assert stored == look
+    lines = since_lines(stored, now)
+    assert lines == since_lines(look, now)
+    said = ["".join(span.text for span in line) for line in lines]
+    assert any("worsened: alarm stall" in line for line in said)
+
+
+@pytest.mark.parametrize("stored", [{}, {"look": 3}, {"look": {"at": "x"}}, {"look": {"at": None}}])
+def test_a_damaged_look_is_no_look(stored: dict[str, Any]) -> None:
+    assert look_of_json(stored) is None

@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from ssh.shipped.common.proc import age_of, start_mark
 from ssh.shipped.probe.read_costs import (
+    LONGEST_DURATION_S,
     LONGEST_PAUSE_S,
     MAX_KINDS,
     OUTLIER,
@@ -21,7 +23,7 @@ from ssh.shipped.probe.read_costs import (
     ReadCosts,
     read_kind,
 )
-from ssh.shipped.probe.turns import STARTING_S, Turns
+from ssh.shipped.probe.turns import STARTING_S, Turns, mark_in
 
 HOUR_S = 3600.0
 SLOW_S = LONGEST_PAUSE_S / SLOW_FACTOR
@@ -268,6 +270,9 @@ DAMAGED: list[Any] = [
     None, [], {}, {"kinds": 3}, {"kinds": {"a": 3}, "quick": 1, "slow": 1},
     {"kinds": {"a": [["x"]]}, "quick": 1, "slow": 1},
     {"kinds": {}, "quick": None, "slow": 1},
+    {"kinds": {"a": [[10**400]]}, "quick": 1, "slow": 1},
+    {"kinds": {"a": [[1.0], 1, 1, 1, math.inf]}, "quick": 1, "slow": 1},
+    {"kinds": {}, "quick": 10**400, "slow": 1},
 ]  # fmt: skip
 
 
@@ -281,6 +286,24 @@ def test_no_file_makes_a_pause_longer_than_the_longest_one(far: float) -> None:
     value = {"kinds": {"a": [[1.0], far, far, 1.0]}, "quick": far, "slow": far}
     costs = ReadCosts.from_dict(value, 100.0)
     assert costs.due("a") <= 100.0 + LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("odd", [math.inf, math.nan, -math.inf, 1e300])
+def test_a_duration_of_a_file_is_a_number_that_can_be_shown(odd: float) -> None:
+    value = {"kinds": {"a": [[odd], 1.0, 1.0, odd]}, "quick": 1, "slow": 1}
+    costs = ReadCosts.from_dict(value, 100.0)
+    assert 0 <= round(costs.usual("a")) <= LONGEST_DURATION_S
+    costs.answered("a", 0.1, 101.0)
+    assert costs.due("a") <= 101.0 + LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"[Infinity, 1]", b"[NaN, 1]", b"[1" + b"0" * 40 + b"]", b"[1e999, 1]", b"[[], 1]", b"{}",
+     b"[" + b"9" * 4000 + b', "x"]', b"\xff", b"[" * 64],
+)  # fmt: skip
+def test_a_mark_that_an_eval_wrote_is_not_a_request_in_flight(line: bytes) -> None:
+    assert mark_in(line) is None
 
 
 def test_the_kinds_are_bounded() -> None:

@@ -5,13 +5,16 @@
 import json
 import os
 import shlex
+import time
 from collections import OrderedDict
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ssh.shipped.common.namespaces import HERE
 from ssh.shipped.probe import trace_file
 from ssh.shipped.probe import traces as traces_module
 from ssh.shipped.probe.commands_in_traces import described
@@ -235,3 +238,70 @@ def test_sandboxes_that_docker_no_longer_lists_are_forgotten() -> None:
     traces.forget_removed(set())
     assert gone not in traces.ties
     assert len(traces.ties[here]) == MAX_NEW_TIES
+
+
+@pytest.mark.parametrize("odd", ["1" + "0" * 400, "1e999", "NaN", "-Infinity", "true", '"1"'])
+def test_a_start_time_that_is_not_a_number_hides_no_other_action(odd: str, trace: Trace) -> None:
+    began = STARTED + 1
+    broken = line("enter", "odd", **of_sample(7)).replace(str(began), odd)
+    assert odd in broken
+    rows = trace.rows(broken, line("enter", "a", **of_sample(1)))
+    assert [row["sample_id"] for row in rows] == [1]
+
+
+def test_an_epoch_of_many_digits_is_not_about_a_sample(trace: Trace) -> None:
+    rows = trace.rows(line("enter", "a", task="t", sample_id=1, epoch=10**300))
+    assert [row.get("epoch") for row in rows] == [None]
+
+
+def test_an_odd_trace_does_not_hide_the_traces_of_other_evals(trace: Trace) -> None:
+    trace.rows(line("enter", "a", start_time=time.time() - 60, **of_sample(1)))
+
+    class Odd:
+        def poll(self) -> None:
+            raise ArithmeticError
+
+        def close(self) -> None:
+            pass
+
+    mark = start_of(os.getpid(), None)
+    parent = start_of(os.getppid(), None)
+    odd = SimpleNamespace(key=(os.getppid(), parent), pid=os.getppid(), started_at=None, place=HERE)
+    good = SimpleNamespace(key=(os.getpid(), mark), pid=os.getpid(), started_at=None, place=HERE)
+    sent: dict[Any, bytes] = {}
+    probe: Any = SimpleNamespace(
+        processes=SimpleNamespace(all=lambda: [odd, good]),
+        frames=SimpleNamespace(state=lambda key, _kind, _head, body: sent.update({key[1]: body})),
+    )
+    traces: Any = Traces(probe)
+    traces.files = {odd.key: Odd(), good.key: trace.reader}
+    traces.looked_at = dict.fromkeys(traces.files, time.monotonic())
+    traces.poll()
+    assert [row["sample_id"] for row in json.loads(sent[good.key])] == [1]
+
+
+def test_no_ended_eval_takes_the_sandbox_of_a_living_one() -> None:
+    traces = Traces(None)
+    here, gone = (os.getpid(), start_of(os.getpid(), None)), (2**22 + 1, "b-1")
+    for order in ((here, gone), (gone, here)):
+        traces.ties = OrderedDict((key, {PROJECT: ("t", 1, 1)}) for key in order)
+        holder = traces.holders()[PROJECT]
+        assert (holder[0], holder[-1]) == (os.getpid(), True)
+
+
+def test_a_task_has_begun_once_the_trace_says_so(trace: Trace) -> None:
+    trace.rows(line("enter", "a", action="Model", detail="generate"))
+    assert not trace.reader.has_begun
+    trace.rows(line("enter", "b", action="Run Task", detail="task: t (m)"))
+    trace.rows(line("exit", "b", action="Run Task", detail="task: t (m)"))
+    assert trace.reader.has_begun
+
+
+def test_a_task_has_begun_in_a_trace_that_is_too_long_to_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_file, "MAX_BACKLOG_BYTES", 100)
+    trace = Trace(tmp_path / "trace", *[line("enter", f"{each}") for each in range(10)])
+    has_begun = trace.reader.has_begun
+    trace.reader.close()
+    assert has_begun

@@ -299,3 +299,39 @@ def test_many_samples_that_hang_are_few_findings() -> None:
     [closed] = [each for each in fleet.findings if each.id == rest.id]
     assert closed.closed_at
     assert closed.text.startswith("31 more samples"), "its last words stay"
+
+
+def test_the_next_call_is_a_stall_of_its_own_with_its_own_beginning() -> None:
+    """It needs two readings as the first one did, and the first one closes."""
+    fleet = read_at(100, 125, rows=(doing(TOOL),))
+    [first] = stalls(fleet)
+    following = replace(TOOL, started_at=NOW + 130)
+    fleet = judged_after(samples_seen(doing(following), at=NOW + 400), fleet=fleet)
+    assert stalls(fleet) == []
+    fleet = judged_after(samples_seen(doing(following), at=NOW + 401), fleet=fleet)
+    [second] = stalls(fleet)
+    assert (first.began_at, second.began_at) == (NOW, NOW + 130)
+    [over] = [each for each in fleet.findings if each.id == first.id]
+    assert over.closed_at == NOW + 400
+
+
+def test_a_call_that_answers_and_trace_date_a_little_apart_is_one_stall() -> None:
+    fleet = read_at(100, 125, rows=(doing(TOOL),))
+    [found] = stalls(fleet)
+    for seconds in range(130, 160, 5):
+        shift = 4.0 if seconds % 2 else 0.0
+        row = doing(replace(TOOL, started_at=NOW + shift))
+        fleet = judged_after(samples_seen(row, at=NOW + seconds), fleet=fleet)
+    assert [(each.id, each.closed_at) for each in fleet.findings if each.kind == "stall"] == [
+        (found.id, None)
+    ]
+
+
+def test_two_rooms_that_read_at_other_times_give_a_stall_one_id() -> None:
+    rows = (doing(TOOL),)
+    ids = {
+        each.id
+        for times in ((100, 125), (61, 300, 301))
+        for each in stalls(read_at(*times, rows=rows))
+    }
+    assert len(ids) == 1
