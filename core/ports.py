@@ -117,10 +117,6 @@ class MachineConnection(Protocol):
         """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...
 
-    def give_way(self) -> None:
-        """Leave the event loop to the screen for a moment: the operator pressed a key."""
-        ...
-
     def accept_key(self, fingerprint: str) -> None:
         """Trust the unknown host key with this fingerprint, and retry.
 
@@ -301,6 +297,10 @@ class Room(Protocol):
 
     def poll_now(self, process: ProcessKey) -> None:
         """Poll a process once now, even in the pause after a slow poll."""
+        ...
+
+    def give_way(self) -> None:
+        """Leave the event loop to the screen for a moment: the operator pressed a key."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
