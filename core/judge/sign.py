@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.config.judge import JudgeConfig, JudgeRule
 from core.fleet import Fleet
@@ -81,8 +81,7 @@ class Sign:
     covered_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class Signs(NamedTuple):
     """What one look at a subject shows.
 
     Attributes:
@@ -137,6 +136,4 @@ OVER = Signs(reading=0.0, is_final=True)
 
 def signs(reading: float, found: Iterable[Sign] = (), quiet_for: float = QUIET_S) -> Signs:
     """Return the signs of a reading, `MAX_SIGNS` of them at most."""
-    return Signs(
-        reading=reading, found=tuple(islice(found, MAX_SIGNS)) if found else (), quiet_for=quiet_for
-    )
+    return Signs(reading, tuple(islice(found, MAX_SIGNS)) if found else (), quiet_for=quiet_for)
