@@ -6,7 +6,6 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 
 from dataclasses import dataclass
 
-from core.error_events import CausesSeen
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
@@ -17,6 +16,7 @@ from core.model.process import ContainerPlace, OutOfMemory, ProcessState, SlowPo
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
+from core.task_events import CausesSeen, SpinUpTimed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,6 +381,7 @@ Event = (
     | LogUnreadable
     | ScoreSeen
     | CausesSeen
+    | SpinUpTimed
     | Dismissed
     | FindingsAcknowledged
     | FindingsMerged

@@ -35,6 +35,8 @@ class Fleet:
             Unix seconds at the desk.
         judged_to: Of a process with more tasks than are judged for one event, the number of the
             task with which the next event begins.
+        spin_ups: How long tasks took until their first sample was done, seconds, by their name and
+            model: the newest ones, bounded.
         usual_calls: The p95 of the newest finished calls of each model, seconds.
     """
 
@@ -53,6 +55,9 @@ class Fleet:
     judged_at: float = 0.0
     quiet_until: Mapping[Subject, float] = field(default_factory=lambda: MappingProxyType({}))
     judged_to: Mapping[ProcessKey, int] = field(default_factory=lambda: MappingProxyType({}))
+    spin_ups: Mapping[tuple[str, str], tuple[float, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     usual_calls: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def clock_offset(self, machine: MachineName) -> float:

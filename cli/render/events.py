@@ -5,7 +5,6 @@ from typing import Any
 
 from cli.render.fleet_json import Json, plain_json, raw_row
 from core import format as fmt
-from core.error_events import CausesSeen
 from core.errors import sentences
 from core.events import (
     ClockMoved,
@@ -41,6 +40,7 @@ from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
 from core.model.sample import NOT_STARTED, Sample, SampleStatus, word_of_status
 from core.model.task import TaskRow
+from core.task_events import CausesSeen, SpinUpTimed
 from core.text import shown
 
 _MAX_REMEMBERED = 100_000
@@ -155,6 +155,7 @@ class EventLines:
                 | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
+                | SpinUpTimed()
                 | FindingsAcknowledged()
                 | FindingsMerged()
                 | FindingsMuted()

@@ -43,6 +43,7 @@ from core.events import (
 )
 from core.finding_events import FindingsMerged, SameFinding
 from core.fleet import Fleet
+from core.fold.spin_ups import timed_spin_ups
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import with_findings
@@ -313,6 +314,8 @@ class Desk(MachineRequests):
         """Take an event of a machine into the fleet; None: it was posted."""
         before = self.fleet
         self._apply(event)
+        for each in tuple(timed_spin_ups(before, self.fleet, event)):
+            self._apply(each)
         if name is not None and changes_polls(before, self.fleet, event):
             self._steering.note_state_change(name)
 

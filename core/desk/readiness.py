@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from core.error_events import CausesSeen
 from core.events import (
     Event,
     LinkHeard,
@@ -21,6 +20,7 @@ from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
+from core.task_events import CausesSeen
 from core.text import shown
 from core.watch.polls import lacks_causes, waits_for_retries
 

@@ -2,11 +2,11 @@
 
 from types import MappingProxyType
 
-from core.error_events import CausesSeen
 from core.fold.immutable import with_fields
 from core.model.error_causes import ErrorCauses, grouped_causes
 from core.model.sample import SampleId, SampleStatus
 from core.model.task import Task
+from core.task_events import CausesSeen
 
 MAX_KNOWN = 500
 """Newest samples of a task whose causes are kept."""

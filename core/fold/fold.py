@@ -6,7 +6,6 @@ when the operator dismisses it.
 
 from typing import assert_never
 
-from core.error_events import CausesSeen
 from core.events import (
     ClockMoved,
     ContentRevealed,
@@ -63,12 +62,14 @@ from core.fold.processes import (
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
 from core.fold.sandboxes import with_known_holders, with_sandboxed_samples
+from core.fold.spin_ups import with_spin_up
 from core.fold.tasks import with_header, with_unreadable_log
 from core.fold.trails import with_reading
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
+from core.task_events import CausesSeen, SpinUpTimed
 
 
 def fold(fleet: Fleet, event: Event) -> Fleet:
@@ -136,10 +137,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             gone = fleet.is_gone(event.task.process)
             return _with_task(fleet, at, task and with_unreadable_log(task, event, gone=gone))
         case ScoreSeen():
-            task = fleet.tasks.get(event.task)
-            return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
+            return _with_task(fleet, at, _with_score(fleet.tasks.get(event.task), event))
         case CausesSeen():
             return _with_task(fleet, at, see_causes(fleet.tasks.get(event.task), event))
+        case SpinUpTimed():
+            return with_spin_up(fleet, event)
         case Dismissed():
             return dismiss(fleet, event.process)
         case TimePassed():
@@ -161,6 +163,10 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return change_run(fleet, event)
         case _:
             assert_never(event)
+
+
+def _with_score(task: Task | None, event: ScoreSeen) -> Task | None:
+    return task and with_fields(task, interim=event.metrics)
 
 
 def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from core.error_events import CausesSeen
 from core.events import (
     Event,
     LogRead,
@@ -17,6 +16,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.task import Task
+from core.task_events import CausesSeen
 
 
 def _is_reflected(fleet: Fleet, event: Event) -> bool:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from core.events import SamplesSeen
 from core.fold.calls import with_finished_calls
 from core.fold.immutable import with_fields
-from core.fold.motion import with_run_again, with_usual, with_waits
+from core.fold.motion import with_requeued, with_run_again, with_usual, with_waits
 from core.model.limits import ROW_UNIT_BYTES, units
 from core.model.log_summary import LogSamples
 from core.model.sample import NOT_STARTED, Sample, SampleCounts, SampleId, SampleStatus
@@ -63,6 +63,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         calls=with_finished_calls(task.calls, known, event.rows, task.samples_as_of),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
         run_again=run_again,
+        requeued=with_requeued(task.requeued, known, event.rows),
         run_again_at=task.run_again_at if run_again is task.run_again else event.at,
         usual=with_usual(task.usual, merged, known, event.rows),
         trouble="; ".join(event.malformed[:3]) or None,

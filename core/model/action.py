@@ -166,7 +166,7 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="cancel-call", scope="sample", action=Action(verb=Verb.CANCEL_CALL), letter="t",
         word="cancel tool call", needs="cancel tool call",
-        help="End one tool call in progress; the sample continues with an error from the call.",
+        help="Cancel one tool call in progress; the sample continues with an error from the call.",
     ),
     Offer(
         name="requeue", scope="sample", action=Action(verb=Verb.REQUEUE), letter="e",

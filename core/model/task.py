@@ -170,6 +170,7 @@ class Task:
         waits: Its newest readings in which samples waited for retries, oldest first.
         usual: What its finished samples took.
         run_again: Its samples that were run again: how often, and whether they passed; bounded.
+        requeued: Its samples that had errored and were then requeued, by whomever; bounded.
         run_again_at: When such a sample was last seen, Unix seconds at the desk; None: never.
         causes: Why its samples errored, as far as its process told while it ran.
         first_done_s: Seconds from its start until its first sample was completed; None: none is,
@@ -204,6 +205,7 @@ class Task:
     run_again: Mapping[SampleId, tuple[int, bool]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    requeued: frozenset[SampleId] = frozenset()
     run_again_at: float | None = None
     causes: ErrorCauses = ErrorCauses()
     first_done_s: float | None = None

@@ -12,7 +12,6 @@ from core.ctl.decode import JsonObject, count, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.error_causes import read_causes
 from core.ctl.routes import AS_OF
-from core.error_events import CausesSeen
 from core.errors import AnswerMalformed
 from core.events import (
     ClockMoved,
@@ -40,6 +39,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Received
+from core.task_events import CausesSeen
 from core.text import shown
 from core.watch.full_reads import FullReads
 from core.watch.host_clock import HostClock

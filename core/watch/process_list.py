@@ -199,14 +199,20 @@ def _killed(row: JsonObject) -> OutOfMemory:
 
 
 def _slow_polls(row: JsonObject) -> tuple[SlowPoll, ...]:
-    """Return the slow polls of tasks and samples, which are those that rows are made of."""
-    found: list[SlowPoll] = []
+    """Return the slow polls of tasks and samples, which are those that rows are made of.
+
+    Several polls read the samples of one task, and share their pauses: the one with the slowest
+    answer, which caused the pause, stands for them.
+    """
+    found = dict[str | None, SlowPoll]()
     for each in objects(row, "slow_polls")[:_MAX_SLOW_POLLS]:
         wait, took, name = number(each, "wait"), number(each, "took"), _short(each, "name")
         task_id = sampled_task(name or "")
         if wait is not None and took is not None and (name == TASKS_POLL or task_id):
-            found.append(SlowPoll(wait=max(0.0, wait), answer=max(0.0, took), task_id=task_id))
-    return tuple(found)
+            poll = SlowPoll(wait=max(0.0, wait), answer=max(0.0, took), task_id=task_id)
+            if task_id not in found or found[task_id].answer < poll.answer:
+                found[task_id] = poll
+    return tuple(found.values())
 
 
 def _short(row: JsonObject, name: str) -> str | None:

@@ -11,7 +11,6 @@ from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import short_folder
 from tests.support.specs import SMOKE
 from tests.support.tmux import in_tmux
-from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -31,8 +30,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 @pytest.mark.slow
 def test_a_display_is_shown_here_and_only_named_without_a_terminal(here: Home) -> None:
-    ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json",
-                   timeout=WAIT_S)  # fmt: skip
+    ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json")
     assert ran.json["state"] == "success"
     run = ran.json["run_id"]
     printed = here.run("attach", run, "--json").json

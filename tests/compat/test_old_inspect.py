@@ -179,7 +179,7 @@ async def test_the_content_of_an_old_sample_is_read_or_reported_as_missing(
     version: str, old_eval: Eval, gate: Path
 ) -> None:
     open_gate(gate)
-    old_eval.wait_finished(seconds=90)
+    old_eval.wait_finished()
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
         task = watched.task(old_eval, "turns")

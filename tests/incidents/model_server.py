@@ -32,7 +32,10 @@ class ModelServer:
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its own name
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 128
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def next_status(self) -> int:

@@ -122,7 +122,7 @@ def test_on_screen(home: Home, evals: Evals) -> None:
         tmux.keys("3")
         tmux.until("nap")
         tmux.keys("x")
-        tmux.until("end nap")
+        tmux.until("cancel nap")
         tmux.keys("1")
         tmux.until("cancel-tool-call")
         assert calls(one), "a preview changes nothing"

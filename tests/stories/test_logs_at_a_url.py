@@ -15,8 +15,9 @@ from tests.support.desk_on_evals import watching_eval
 from tests.support.evals import short_folder, start_eval
 from tests.support.launches import end_all, wait_all_gone
 from tests.support.s3_server import s3_server
+from tests.support.waiting import WAIT_S
 
-pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.xdist_group("launches")
 SECRETS = {"KEY_ID": "canary-key-id-of-the-run", "KEY": "canary-key-of-the-run"}
 NO_METADATA = {"AWS_EC2_METADATA_DISABLED": "true"}
 SPEC = """\
@@ -75,7 +76,7 @@ def _watched_to_its_log(home: Home) -> None:
             pass
     finally:
         watch.terminate()
-        watch.wait(40)
+        watch.wait(WAIT_S)
         watch.stdout.close()
 
 

@@ -152,13 +152,12 @@ def test_a_command_sends_only_what_the_table_allows(
 
 @GROUP
 def test_a_guide_of_another_room_sends_nothing_either(home: Home, wire: Wire, one: Eval) -> None:
-    home.run("guide", "interrupt", f"here:{one.pid}", timeout=WAIT_S)  # it waits for a confirmation
+    home.run("guide", "interrupt", f"here:{one.pid}")  # it waits for a confirmation
     listed = home.run("guide", "list", "--json").json["guides"]
     assert listed
     for sent in wire.folder.glob("sent.*"):
         sent.unlink()
-    ran = home.run("--read-only", "guide", "resume", listed[0]["id"], "--yes", "--confirm", "here",
-                   timeout=WAIT_S)  # fmt: skip
+    ran = home.run("--read-only", "guide", "resume", listed[0]["id"], "--yes", "--confirm", "here")
     assert ran.status != 0, ran
     assert any(each["kind"] == "start" for each in wire.frames()), ran
     assert all(frame_reads(each["kind"]) for each in wire.frames()), ran

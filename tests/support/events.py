@@ -6,7 +6,6 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.error_events import CausesSeen
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted, SameFinding
 from core.ids import MachineName, SampleKey
 from core.model.log_summary import LogHeader
@@ -18,6 +17,7 @@ from core.model.mute import Mute
 from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
+from core.task_events import CausesSeen, SpinUpTimed
 from tests.support.model_values import (
     MACHINES,
     facts,
@@ -146,6 +146,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "as_of": numbers,
             "causes": tuples(st.tuples(whole | texts, whole, texts)),
         },
+        SpinUpTimed: {"task": task, "name": texts, "model": texts, "seconds": times},
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
         FindingsAcknowledged: {"findings": tuples(texts)},

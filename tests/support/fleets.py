@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from core.desk.step import advance
-from core.error_events import CausesSeen
 from core.events import (
     DeadEvalFound,
     Event,
@@ -35,6 +34,7 @@ from core.model.machine import (
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts
 from core.model.task import TaskCounts, TaskRow
+from core.task_events import CausesSeen
 
 NOW = 1_000_000.0
 """When builders' events happen, Unix seconds at the desk; hosts have the same clock."""

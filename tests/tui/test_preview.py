@@ -1,4 +1,4 @@
-"""The preview: what it shows, what confirms it, what does not, and what became of it."""
+"""The preview: what it shows, what confirms it and what does not."""
 
 import asyncio
 from dataclasses import replace

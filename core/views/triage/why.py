@@ -160,7 +160,7 @@ def _verdict(
         known = words.get(what)
         if known is not None:
             return "waits", known, ""
-        return "unknown", "the eval does not tell what it does", ""
+        return "unknown", "the eval does not report what it does", ""
     suspect, alarm = limits_of(scene, task, still)
     lasted = fmt.duration_in_words(still.lasted)
     rule = (

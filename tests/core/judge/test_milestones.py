@@ -86,6 +86,16 @@ def test_a_requeue_that_passed_is_told() -> None:
     assert texts(fleet) == ["Sample 7/1 passed after its requeue"]
 
 
+def test_a_requeue_of_someone_else_that_passed_is_told_too() -> None:
+    fleet = after(begun(task_row()), samples_seen(sample(7, status="error"), sample(8)))
+    fleet = after(fleet, samples_seen(sample(7, status="queued"), sample(8), at=NOW + 1))
+    fleet = after(fleet, samples_seen(sample(7, retries=1), sample(8, retries=1), at=NOW + 2))
+    assert texts(fleet) == []
+    done = (sample(7, status="completed", retries=1), sample(8, status="completed", retries=1))
+    fleet = after(fleet, samples_seen(*done, at=NOW + 3), samples_seen(*done, at=NOW + 4))
+    assert texts(fleet) == ["Sample 7/1 passed after its requeue"]
+
+
 def test_hostile_names_do_no_harm() -> None:
     row = task_row(task=HOSTILE)
     fleet = after(begun(row), tasks_seen(replace(row, quiesced=True, paused=("task",)), at=NOW + 1))

@@ -4,7 +4,6 @@ from math import nan
 
 import pytest
 
-from core.error_events import CausesSeen
 from core.event_codec import line_of
 from core.events import (
     OperationsSeen,
@@ -19,6 +18,7 @@ from core.events import (
 from core.model.limits import MAX_PROCESS_OPERATIONS, MAX_PROCESSES
 from core.model.log_summary import ErrorGroup
 from core.model.operation import Operation
+from core.task_events import CausesSeen
 from tests.support.fleets import NOW
 from tests.support.observing import ROW, TASK, Observed
 

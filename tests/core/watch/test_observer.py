@@ -31,6 +31,7 @@ from tests.support.observing import KEY, ROW, Observed
 def test_polls_that_wait_long_are_read_by_their_names() -> None:
     watched = Observed()
     good = [{"name": "tasks", "wait": 60, "took": 3.1}, {"name": "s/t/e/0", "wait": 20, "took": 1}]
+    good += [{"name": "r/t/e/", "wait": 20, "took": 0.01}]  # it shares the pauses of the one before
     odd: list[Any] = [
         {"name": "p/t/e/", "wait": 60, "took": 1}, {"name": "tasks", "wait": nan, "took": 1},
         {"name": 3, "wait": 60, "took": 1}, {"name": "s/", "wait": 60, "took": 1}, 7, None,

@@ -60,7 +60,7 @@ def test_trouble_of_a_running_task_is_told_while_it_runs() -> None:
         causes_seen((1, 1, POOLS), (2, 1, POOLS), at=NOW + 1), link(at=NOW + 10),
     )  # fmt: skip
     [found] = [each for each in fleet.findings if each.kind == "sandbox"]
-    assert found.text.startswith("2 samples of 1 task failed because Docker has no networks left")
+    assert found.text.startswith("2 samples of 1 task errored because Docker has no networks left")
 
 
 def ended(*causes: str, rules: JudgeConfig = USUAL) -> Fleet:

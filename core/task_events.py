@@ -1,4 +1,4 @@
-"""What is known of errors while a task runs, as the events of `core.events`."""
+"""What is known of tasks beyond their rows, as the events of `core.events`."""
 
 from dataclasses import dataclass
 
@@ -20,3 +20,19 @@ class CausesSeen:
     eval_id: str
     as_of: float
     causes: tuple[tuple[str | int, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpinUpTimed:
+    """The first sample of a task was completed while somebody watched.
+
+    Attributes:
+        name, model: The name of the task and of its model.
+        seconds: How long that took from its start.
+    """
+
+    at: float
+    task: TaskKey
+    name: str
+    model: str
+    seconds: float
