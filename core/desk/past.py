@@ -56,6 +56,8 @@ class _Process:
     """The newest events of one process."""
 
     seen: ProcessSeen | DeadEvalFound
+    left: DeadEvalFound | None = None
+    """The logs that it left, if it was seen."""
     surface: SurfaceRead | None = None
     rows: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
     listed: TasksSeen | None = None
@@ -73,6 +75,8 @@ class _Process:
             yield replace(self.listed, rows=tuple(self.rows.values()), malformed=())
         if self.gone is not None:
             yield self.gone
+            if self.left is not None:
+                yield self.left
         if self.dismissed is not None:
             yield self.dismissed
         else:
@@ -129,7 +133,7 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
         match event:
             case ProcessSeen(process=key) | DeadEvalFound(process=key):
                 if key.machine in machines:
-                    known.setdefault(key, _Process(event)).seen = event
+                    _see(known.setdefault(key, _Process(event)), event)
             case (
                 TasksSeen(process=key)
                 | ProcessGone(process=key)
@@ -144,6 +148,13 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
             case _:
                 continue
     return known.values()
+
+
+def _see(process: _Process, event: ProcessSeen | DeadEvalFound) -> None:
+    if isinstance(event, DeadEvalFound) and isinstance(process.seen, ProcessSeen):
+        process.left = event
+    else:
+        process.seen = event
 
 
 def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead | Dismissed) -> None:

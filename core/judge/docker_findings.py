@@ -35,9 +35,9 @@ from core.text import shown
 
 _CLOSES_WHEN = {
     "sandbox": "its samples have their sandboxes, or the task ends",
-    "unseen": "evalroom sees its sandboxes, or it ends",
-    "leftover": "they are removed",
-    "unclaimed": "they are removed, or an eval that evalroom lists holds them",
+    "unseen": "evalroom sees the sandboxes, or the task ends",
+    "leftover": "the containers are removed",
+    "unclaimed": "the containers are removed, or an eval that evalroom lists holds them",
 }
 SETTLED_S = 5.0
 """A sample that has run so long holds its sandbox, seconds."""

@@ -85,6 +85,8 @@ class Observer:
         """The last event that was made of each process; None: it is gone."""
         self._steady: dict[ProcessKey, ProcessReport] = {}
         """Reports whose event was made and whose state does not change with time."""
+        self._listed_logs: dict[ProcessKey, frozenset[str]] = {}
+        """The logs of the tasks that a process listed."""
         self._refused_since: dict[ProcessKey, float] = {}
         """When a control server was first missing, Unix seconds on the host's clock."""
         self._full_reads = FullReads()
@@ -269,8 +271,7 @@ class Observer:
                 self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key, killed=one.killed)
-                if one.left is not None:
-                    yield one.left
+                yield from one.unlisted(self._listed_logs.pop(key, frozenset()))
 
     # -- answers
 
@@ -298,6 +299,7 @@ class Observer:
     ) -> Event | None:
         if poll.task is None:
             found = task_rows(body)
+            self._listed_logs[poll.process] = frozenset(row.log_location for row in found.rows)
             return TasksSeen(
                 at=at,
                 process=poll.process,

@@ -17,6 +17,7 @@ from core.ids import SampleKey
 from core.model.log_summary import LogCounts
 from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, ended, this_computer, watching, watching_eval
+from tests.support.eval_turns import turn_before_all
 from tests.support.evals import Evals
 
 
@@ -225,3 +226,34 @@ async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never
         [task] = await ended(again, one, 1)
     assert task.state is TaskState.SUCCESS
     assert task.progress.completed == 2
+
+
+async def test_evals_that_end_before_they_were_asked_have_rows_from_their_own_logs(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(evals.folder))
+    how = {"log_dir": evals.folder / "shared", "data_dir": evals.folder / "data"}
+    ends = evals.start("turns", args={"samples": 2, "turns": 1, "sleep": 0}, keep=True, **how)
+    dies = evals.start("turns", args={"samples": 1, "turns": 1, "sleep": 300}, **how)
+    for one in (ends, dies):
+        one.wait_ready()
+    ends.wait_finished()
+    dies.wait_rows(lambda rows: bool(rows[0]["log_location"]))
+    with turn_before_all(ends.pid), turn_before_all(dies.pid):
+        async with watching_eval(ends) as watched:
+            await watched.until(
+                lambda: watched.process(ends) and watched.process(dies), "both are listed"
+            )
+            assert not watched.fleet.tasks
+            ends.release()
+            dies.kill()
+
+            def states() -> list[TaskState]:
+                return [task.state for one in (ends, dies) for task in watched.tasks(one)]
+
+            await watched.until(
+                lambda: states() == [TaskState.SUCCESS, TaskState.LOST], "their logs were read"
+            )
+            [task] = watched.tasks(ends)
+            assert task.logged is not None
+            assert task.logged.counts.completed == 2

@@ -172,7 +172,8 @@ def _shared(scene: Scene, cause: str, of: list[tuple[Task, int]]) -> Sign:
         reading=max(task.ended_at or task.causes.heard_at or 0.0 for task, _ in of),
         text=f"{plural(number, 'sample')} of {where} errored for one cause: {what}",
         cause=what,
-        closes_when=f"{scene.rules.number(_SHARED_FOR) / 60:.0f}m have passed since the last ended",
+        closes_when=f"{scene.rules.number(_SHARED_FOR) / 60:.0f}m have passed since the last of"
+        " these tasks ended",
         machine=next(iter(machines)) if len(machines) == 1 else None,
         model=next(iter(models)) if len(models) == 1 else "",
         count=number,

@@ -37,7 +37,7 @@ class EvalProcess:
         self.pid = pid
         self.start = start
         self.key = (pid, start)
-        self.run_id = self.started_at = self.api_version = None
+        self.run_id = self.started_at = self.born_at = self.api_version = None
         self.socket_path = self.control_dir = self.data_dir = None
         self.place = place
         self.found = "record"
@@ -63,7 +63,7 @@ class EvalProcess:
         self.log_variables = {}
         self.root = None  # the data folder of its record
         self.traces = None  # the folder of its trace file, if it has no control server
-        self.logs = []  # what its trace file names, once it has ended without a control server
+        self.logs = []  # what its trace file names, once it has ended
         self.client = EvalClient(probe, self)
         if not self.is_contained:
             self.client.start()
@@ -107,9 +107,9 @@ class EvalProcess:
         if argv is None:
             return
         self.argv = redacted(argv)
-        started_at = start_time_of(self.pid)
-        if started_at is not None:
-            self.started_at = started_at
+        self.born_at = start_time_of(self.pid)
+        if self.born_at is not None:
+            self.started_at = self.born_at
         if self.is_contained:
             self.container = container_facts(self.pid)
             return

@@ -153,8 +153,8 @@ class ProcessList(threading.Thread):
                 if time.monotonic() - process.record_gone_at < RECORD_GONE_S:
                     return
             process.alive, process.ended_at = False, now
-            if process.socket_path is None and process.traces:
-                process.logs = logs_left(process.traces, process.pid)
+            if process.traces:
+                process.logs = logs_left(process.traces, process.pid, process.born_at)
             if LINUX and process.place == HERE:
                 process.killed = oom_kill_of(process.pid, process.kills)
             process.ended_mono = time.monotonic()

@@ -197,6 +197,20 @@ def test_one_that_came_and_went_between_two_polls_is_reported(watched: Observed)
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
 
 
+@pytest.mark.parametrize("listed", ["", "/l/a.eval", "file:///l/a.eval"])
+def test_logs_of_an_ended_eval_are_reported_if_its_tasks_were_not_listed(listed: str) -> None:
+    watched = Observed()
+    watched.hello()
+    watched.processes({})
+    watched.steer()
+    if listed:
+        watched.answer("tasks", [{**ROW, "log_location": listed}])
+    ended = {"alive": False, "ended_at": watched.now, "logs": ["/l/a.eval"]}
+    events = [type(event) for event in watched.processes(ended)]
+    assert events == ([ProcessGone] if listed else [ProcessGone, DeadEvalFound])
+    assert watched.processes(ended) == []
+
+
 def test_a_reused_pid_is_another_process(watched: Observed) -> None:
     events = watched.processes({"start": "b:2"})
     assert [type(event) for event in events] == [ProcessGone, ProcessSeen]
