@@ -289,10 +289,6 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         self._history = self._history.newer()
         self._show_place()
 
-    def action_launch(self) -> None:
-        """Start a launch."""
-        self.controllers.launches.begin()
-
     def _show_place(self) -> None:
         front = self.front
         place = self._history.place

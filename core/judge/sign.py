@@ -81,6 +81,21 @@ class Sign:
     covered_by: tuple[str, ...] = ()
 
 
+def noted(
+    key: str, reading: float, since: float, start: float | None, machine: MachineName
+) -> Sign:
+    """Return a sign that is not bad yet, and of which no finding is open: it says nothing."""
+    return Sign(
+        key=key,
+        severity=None,
+        reading=reading,
+        text="",
+        since=since,
+        start=start,
+        machine=machine,
+    )
+
+
 class Signs(NamedTuple):
     """What one look at a subject shows.
 

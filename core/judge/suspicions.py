@@ -4,32 +4,21 @@ Pure. A finding opens after corroboration (`Kind.readings`), worsens, and closes
 without its sign (`Kind.misses`). It never eases while it is open, so that nothing flaps.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Literal
 
 from core.config.judge import JudgeConfig
 from core.events import (
-    DeadEvalFound,
     Event,
-    LinkChanged,
-    LogRead,
-    LogUnreadable,
-    MachineRead,
-    OperationsSeen,
-    ProcessGone,
-    ProcessSeen,
-    ReadFailed,
-    ReadsUnchanged,
-    SamplesSeen,
     TasksSeen,
     TimePassed,
 )
 from core.fleet import Fleet
-from core.fold.immutable import thawed, with_fields, with_item, with_items, without
+from core.fold.immutable import thawed, with_fields, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, has_room, with_findings, with_id
+from core.judge.judged_subjects import Scope, is_fleet_due, stopped_at, subjects
 from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
@@ -37,13 +26,6 @@ from core.judge.usual_calls import usual_calls
 from core.model.finding import SAME_START_S, SEVERITIES, Finding, occurrence_id
 from core.model.suspicion import Subject, Suspicion
 from core.model.task import Task, TaskState
-
-FLEET_INTERVAL_S = 5.0
-"""The fleet as a whole is judged at most this often, seconds."""
-
-LATE_S = 60.0
-"""An event may be so much older than the newest one: the frames of a machine wait for their turn,
-and those of others do not."""
 
 MAX_WORK = 10_000
 """Samples that are looked at for one event; a process may have more, in thousands of tasks. The
@@ -53,20 +35,19 @@ KIND_WORK = 10
 SIGN_WORK = 50
 """As so many samples counts each sign that is found."""
 
-Scope = Literal["task", "process", "machine", "fleet"]
 _Place = tuple[str, str, Subject]
 
 
 def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
     scene = Scene(fleet=fleet, rules=rules, at=event.at)
-    is_fleet_due = _is_fleet_due(fleet, event)
-    if is_fleet_due:
+    is_due = is_fleet_due(fleet, event)
+    if is_due:
         scene = _with_fleet_judged(scene)  # others ask for what is found: it is known at once
     fleet = _with_subjects_judged(scene, event)
     if isinstance(event, TimePassed):
         fleet = _pruned(fleet)
-    if is_fleet_due:
+    if is_due:
         fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
     return fleet
 
@@ -91,9 +72,9 @@ def _with_subjects_judged(scene: Scene, event: Event) -> Fleet:
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
     judged_to = fleet.judged_to
-    for scope, named in _subjects(fleet, event):
+    for scope, named in subjects(fleet, event):
         if work > MAX_WORK:
-            judged_to = _stopped_at(fleet, event, named)
+            judged_to = stopped_at(fleet, event, named)
             break
         task = fleet.tasks.get(named) if isinstance(named, TaskKey) else None
         subject = named if task is None else task.key  # the key of the mappings: found at once
@@ -327,69 +308,6 @@ def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Si
         return None
     machine = fleet.machines.get(subject)
     return kind.of_machine(scene, machine) if machine is not None and kind.of_machine else None
-
-
-def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs after an event than before."""
-    match event:
-        case SamplesSeen() | LogRead() | LogUnreadable():
-            yield "task", event.task
-        case ReadsUnchanged():
-            yield from _of_unchanged(fleet, event)
-        case (
-            TasksSeen()
-            | ProcessSeen()
-            | ProcessGone()
-            | ReadFailed()
-            | OperationsSeen()
-            | DeadEvalFound()
-        ):
-            yield "process", event.process
-            for task in _tasks_of(fleet, event.process):
-                yield "task", task
-        case MachineRead() | LinkChanged():
-            yield "machine", event.machine
-        case TimePassed():
-            for name in fleet.machines:
-                yield "machine", name
-        case _:
-            pass
-
-
-def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
-    """Whether the fleet as a whole is judged now; also after the desk's clock was set back."""
-    return not -LATE_S <= event.at - fleet.judged_at < FLEET_INTERVAL_S
-
-
-def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs because time went by."""
-    due = fleet.quiet_until
-    tasks = dict.fromkeys(key for key, _ in event.samples)
-    for process, _ in event.tasks:
-        if event.at >= due.get(process, 0.0):
-            yield "process", process
-        tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
-    for task in tasks:
-        if event.at >= due.get(task, 0.0):
-            yield "task", task
-
-
-def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
-    """Return the tasks of a process; those first that the last event left out."""
-    process = fleet.processes.get(key)
-    if process is None:
-        return ()
-    start = fleet.judged_to.get(key, 0)
-    return process.tasks[start:] + process.tasks[:start] if start else process.tasks
-
-
-def _stopped_at(fleet: Fleet, event: Event, subject: Subject) -> Mapping[ProcessKey, int]:
-    """Return where the next event of each process begins, after one that stopped at a subject."""
-    key = getattr(event, "process", None)
-    process = fleet.processes.get(key) if isinstance(key, ProcessKey) else None
-    if process is None or not isinstance(subject, TaskKey):
-        return fleet.judged_to
-    return with_item(fleet.judged_to, process.key, process.tasks.index(subject))
 
 
 def _subject_of(finding: Finding, scope: Scope) -> Subject:

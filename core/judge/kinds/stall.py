@@ -15,7 +15,7 @@ from core.errors import sentences
 from core.fleet import Fleet
 from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
-from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, noted, signs
 from core.judge.sign_groups import told_together
 from core.judge.usual_calls import p95
 from core.judge.words import last_step, short_time
@@ -343,15 +343,7 @@ def _sign(
     began = round(scene.at - still.lasted)
     key = f"{row.sample_id}/{row.epoch}:{call_key(still)}"
     if severity is None and key not in scene.open:  # as almost all of them: it says nothing yet
-        return Sign(
-            key=key,
-            severity=None,
-            reading=task.samples_as_of or 0.0,
-            text="",
-            since=began,
-            start=still.began,
-            machine=task.key.machine,
-        )
+        return noted(key, task.samples_as_of or 0.0, began, still.began, task.key.machine)
     return Sign(
         key=key,
         severity=severity,
