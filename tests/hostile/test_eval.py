@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import json
 import os
 import resource
 import socket
@@ -202,6 +203,28 @@ def test_a_folder_that_the_user_can_not_list_holds_no_log() -> None:
         )  # fmt: skip
         folder.chmod(0o755)
     assert "can't list its folder" in done.stderr
+
+
+def test_a_log_that_another_account_keeps_for_itself_is_unread_with_the_reason() -> None:
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[2])\n"
+        "from ssh.shipped.log_script.summaries import log_row\n"
+        "print(json.dumps(log_row(None, sys.argv[1], {'what': 'headers'}, 1)))"
+    )
+    is_root = os.getuid() == 0
+    with tempfile.TemporaryDirectory(prefix="er-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        kept = write_log(folder / "kept.eval", "e")
+        Path(kept).chmod(0o600 if is_root else 0o000)
+        as_nobody: Any = {"user": 65534, "group": 65534, "extra_groups": []} if is_root else {}
+        done = subprocess.run(
+            ["/usr/bin/python3", "-c", code, kept, str(ROOT)], capture_output=True, text=True,
+            check=True, **as_nobody,
+        )  # fmt: skip
+    row = json.loads(done.stdout)
+    assert row.pop("error") == "this user may not read the file"
+    assert row == {"log": kept}, "no status, so nothing is lost"
 
 
 def test_a_read_that_hangs_is_given_up(tmp_path: Path) -> None:
