@@ -37,8 +37,8 @@ from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.program_answers import AnswerReader, objects_in
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.process_list import process_reports
-from ssh.shipped.common.answers import answers_in
 from ssh.shipped.common.reservations import is_same_process
+from ssh.shipped.common.script_answers import answers_in
 from ssh.shipped.probe.records import checked_record
 from tests.support.fleets import (
     facts,
