@@ -80,7 +80,7 @@ def fuzz(
             continue
         except Exception as error:
             place = traceback.format_exc(limit=-3)
-            raise Found(f"seed {seed}, try {count}: {data[:2000]!r}\n{place}") from error
+            raise Found(f"seed {seed}, try {count}: {data[:2000]!r}\n{place[:4000]}") from error
     return count
 
 

@@ -1,4 +1,6 @@
 """Names in notifications are plain words, and no text of an agent is in a finding or a message."""
+# pyright: standard
+# The shipped programs have no types.
 
 import json
 import os

@@ -56,7 +56,7 @@ def reports(fleet: Fleet, now: float, before: Look | None = None) -> Iterator[st
         for sample_id, epoch in list(task.samples)[:5]:
             lines += why_lines(why(fleet, SampleKey(key, sample_id, epoch), RULES, now))
     for line in lines:
-        yield from (part.text for part in line if isinstance(part, Span))
+        yield from (part.text for part in line)
 
 
 def judged_texts(fleet: Fleet, now: float, before: Look | None = None) -> Iterator[str]:
