@@ -3,7 +3,7 @@
 EvalroomError                 every error has a message (what happened, where) and an advice
 ├── ConfigWrong               a wrong line of the config file
 ├── SpecWrong                 a wrong field of a launch spec
-│   └── OnErrorMissing        the spec does not say what happens when a sample fails
+│   └── OnErrorMissing        the spec does not say what happens when a sample errors
 ├── SecretMissing             a secret that a launch needs is not stored
 ├── UsageWrong                wrong arguments of a command (exit 2)
 │   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
@@ -102,7 +102,7 @@ class SpecWrong(EvalroomError):
 
 
 class OnErrorMissing(SpecWrong):
-    """A spec does not say what happens when a sample fails."""
+    """A spec does not say what happens when a sample errors."""
 
 
 class SecretMissing(EvalroomError):

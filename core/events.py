@@ -16,6 +16,7 @@ from core.model.process import ContainerPlace, OutOfMemory, ProcessState, SlowPo
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
+from core.task_events import CausesSeen, SpinUpTimed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +380,8 @@ Event = (
     | LogRead
     | LogUnreadable
     | ScoreSeen
+    | CausesSeen
+    | SpinUpTimed
     | Dismissed
     | FindingsAcknowledged
     | FindingsMerged

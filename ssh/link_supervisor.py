@@ -32,6 +32,7 @@ from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Received, Reply, SignIn
 from core.read_only import frame_reads
+from ssh.first_of import first_of
 from ssh.home_logs import NO_INSPECT, HomeLogs
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
 from ssh.links.agent import AgentWatch
@@ -146,6 +147,8 @@ class LinkSupervisor:
         while True:
             interactive, self._interactive = self._interactive, False
             self._retry.clear()
+            if self._agent is not None:
+                self._agent.forget_help()
             try:
                 session = asyncio.create_task(self._run_session(interactive=interactive))
                 await self._until_retry(session)
@@ -359,25 +362,21 @@ class LinkSupervisor:
             self._report(LinkState.DOWN, error, retry_at=time.time() + backoff)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(backoff):
-                    await self._retry.wait()
+                    await self._until_asked()
 
     async def _wait_for_operator(self, state: LinkState, error: MachineError) -> None:
         self._failures = 0
         self._report(state, error)
         if state is LinkState.NEEDS_YOU and self._agent is not None:
-            await self._wait_for_agent(self._agent)
-        else:
-            await self._retry.wait()
-
-    async def _wait_for_agent(self, agent: AgentWatch) -> None:
-        """Wait for the operator, or for an ssh agent that can help with the login now."""
-        waits = {asyncio.create_task(each) for each in (self._retry.wait(), agent.changed())}
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(self._retry.wait(), self._agent.changed())
             self._on_asked()
-        finally:
-            for each in waits:
-                each.cancel()
+        else:
+            await self._until_asked()
+
+    async def _until_asked(self) -> None:
+        """Wait for the operator, or for another machine that reaches our jump host again."""
+        helped = (self._agent.helped(),) if self._agent is not None else ()
+        await first_of(self._retry.wait(), *helped)
 
     def _backoff(self, error: MachineError) -> float:
         now = time.monotonic()

@@ -30,6 +30,7 @@ from core.events import (
 )
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.ids import ProcessKey, TaskKey
+from core.task_events import CausesSeen, SpinUpTimed
 
 EventColumns = tuple[str, int | None, str | None, str | None]
 """(machine, pid, start, task id); the machine is empty for events without one."""
@@ -62,6 +63,8 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(process)
         case (
             SamplesSeen(task=task)
+            | CausesSeen(task=task)
+            | SpinUpTimed(task=task)
             | LogRead(task=task)
             | LogUnreadable(task=task)
             | ScoreSeen(task=task)

@@ -12,6 +12,7 @@ from core.events import Event
 from core.finding_events import FindingsMuted
 from core.model.finding import Finding, Severity
 from core.strict_json import convert, encode, parsed
+from core.task_events import SpinUpTimed
 from storage.readonly import query_readonly
 
 MAX_EVENTS = 5_000
@@ -33,6 +34,11 @@ _EVENTS = (
 )
 
 
+_SPIN_UPS = "SELECT body FROM event WHERE kind = 'SpinUpTimed' AND at >= ? ORDER BY id DESC LIMIT ?"
+MAX_SPIN_UPS = 2_000
+"""Newest spin-ups that are read."""
+_SPIN_UPS_KEPT_S = 30 * 86_400.0
+"""How long before `since` a spin-up may have been, seconds."""
 _MUTES = "SELECT number, body FROM mute WHERE number > ? AND desk <> ? ORDER BY number"
 
 
@@ -54,7 +60,10 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
         " END ORDER BY at DESC LIMIT ?",
         (since, MAX_FINDINGS),
     ).fetchall()
+    spin_ups = connection.execute(_SPIN_UPS, (since - _SPIN_UPS_KEPT_S, MAX_SPIN_UPS)).fetchall()
+    timed = [_event(body) for (body,) in reversed(spin_ups)]
     return Past(
+        spin_ups=tuple(event for event in timed if isinstance(event, SpinUpTimed)),
         events=tuple(event for (body,) in reversed(events) if (event := _event(body)) is not None),
         findings=tuple(
             finding for (body,) in reversed(findings) if (finding := finding_of(body)) is not None

@@ -25,6 +25,7 @@ from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import LogSamples
 from core.model.machine import LinkState
 from core.model.task import TaskRow
+from core.task_events import SpinUpTimed
 
 FACTS_EVERY_S = 3_600.0
 """How often a machine's facts are stored, seconds."""
@@ -71,7 +72,7 @@ class EventFilter:
             case LogUnreadable(task=task):
                 return is_new(task, "unreadable", event.reason)
             case _:
-                return isinstance(event, LogRead | Dismissed | ContentRevealed)
+                return isinstance(event, LogRead | Dismissed | ContentRevealed | SpinUpTimed)
 
     def _is_link_change(self, event: LinkChanged) -> bool:
         """Another attempt that fails like the last one is not a change."""

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -15,6 +16,7 @@ from core.strict_json import decode, encode
 from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import IsAlive, is_alive
+from storage.readonly import query_readonly
 
 _RECENT = (
     "SELECT body FROM run WHERE body IS NOT NULL"
@@ -24,7 +26,22 @@ _KEPT_FIELDS = ("commit", "started_at", "pid", "start", "output_file", "screen",
 """Fields that are never cleared once set."""
 _TIMES = ("started_at", "ended_at")
 """Fields of a run that is over: the instance that stored them first was right."""
+_ONE = "SELECT body FROM run WHERE id = ? AND body IS NOT NULL"
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
+
+
+def run_readonly(path: Path, run: str) -> Run | None:
+    """Return one run from the history in this file, which is not changed; None: it has no such run.
+
+    Raises:
+        StorageError: The file can't be read, or belongs to another program.
+    """
+
+    def found(connection: sqlite3.Connection) -> Run | None:
+        rows = connection.execute(_ONE, (run,)).fetchall()
+        return next(_understood(rows), None)
+
+    return query_readonly(path, "run", found, None)
 
 
 class SqliteRunStore:

@@ -17,6 +17,7 @@ if threading.current_thread() is threading.main_thread():
 
 pytest_plugins = [
     "tests.support.evals",
+    "tests.support.shared_evals",
     "tests.support.ctl",
     "tests.support.docker_engine",
     "tests.support.idle",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.first_poll import first_poll
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
 from cli.event_loop import run_loop
@@ -90,12 +90,16 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
         NotConfirmed: Nobody agreed.
     """
     action = command.action
+    until = asyncio.get_running_loop().time() + command.timeout
     polled = await first_poll(desk, command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
-    with silence_named(desk.fleet, polled=polled):
+
+    async def named() -> Sequence[ActionPlace]:
         listings = await acting.list_samples(tasks_to_list(command.targets, desk.fleet))
-        places = places_of(command.targets, action, desk.fleet, listings)
+        return places_of(command.targets, action, desk.fleet, listings)
+
+    places = await found_target(desk, named, polled=polled, until=until)
     hurry = asyncio.Event()
     hurry.set()  # without the room, no one can press the key that hurries this
     try:

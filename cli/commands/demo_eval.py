@@ -25,6 +25,9 @@ TASKS = ("evalroom/sums", "evalroom/archive")
 
 MACHINE = MachineName("local")
 
+RUN = "demo"
+"""The id of its run, in the environment of its process: the operator launched it."""
+
 _PREFIX = "evalroom-demo-"
 _GRACE_S = 10.0
 _FULL_SIZE_FROM_S = 60.0
@@ -204,4 +207,9 @@ def size_for(seconds: float) -> tuple[int, float]:
 def _environment(folder: Path) -> Mapping[str, str]:
     """Return the operator's environment without variables that would change the eval."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT_")}
-    return {**kept, "XDG_DATA_HOME": str(folder / "data"), "PYTHONUNBUFFERED": "1"}
+    return {
+        **kept,
+        "XDG_DATA_HOME": str(folder / "data"),
+        "PYTHONUNBUFFERED": "1",
+        "EVALROOM_RUN": RUN,
+    }

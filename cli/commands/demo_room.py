@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from cli.commands.demo_eval import Demo, start
+from cli.commands.demo_eval import RUN, Demo, start
 from core.text import shown
 from storage.paths import private_folder, write_private
 
@@ -43,7 +43,7 @@ def demo_in_the_room(
         config = demo.folder / "config.toml"
         write_private(config, config_text(demo).encode())
         words = [sys.executable, "-m", "cli.main", "--config", str(config)]
-        words += ["--leaving", LEAVING, *options]
+        words += ["--leaving", LEAVING, "--own-run", RUN, *options]
         status = _wait(words, _environment(demo.folder))
         _save_crashes(demo.folder / "state" / "evalroom" / "crashes", crashes)
     finally:

@@ -69,12 +69,14 @@ def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
     """
     now = time.time()
     known = _known(now, options)
-    waiting = [each for each in known.findings if can_be_acknowledged(each)]
     if not command.ids and not command.everything:
         raise UsageWrong("no ID", "name findings, or use --all. List them: evalroom findings")
-    what = "open finding without an acknowledgement"
-    chosen = waiting if command.everything else _chosen(command.ids, waiting, what)
-    done = [acknowledged(each, now) for each in chosen]
+    chosen = known.findings if command.everything else _chosen(command.ids, known.findings)
+    for finding in () if command.everything else chosen:
+        if finding.acknowledged_at is not None:
+            at = fmt.clock(finding.acknowledged_at)
+            print_note(f"finding {short_id(finding)} was acknowledged at {at} already")
+    done = [acknowledged(each, now) for each in chosen if can_be_acknowledged(each)]
     run_loop(_store(options, findings=done))
     if command.as_json:
         rows = [finding_row(known.fleet, each, now, options.config) for each in done]
@@ -93,7 +95,7 @@ def mute(command: MuteCommand, options: GlobalOptions) -> int:
     """
     now = time.time()
     known = _known(now, options)
-    chosen = _chosen(command.ids, [each for each in known.findings if each.is_open], "open finding")
+    chosen = _chosen(command.ids, known.findings)
     if command.ends:
         mutes = [
             each.lasting(now)
@@ -173,12 +175,23 @@ def _known(now: float, options: GlobalOptions) -> _Known:
     return _Known(tuple(newest_first), fleet)
 
 
-def _chosen(ids: Sequence[str], waiting: Sequence[Finding], what: str) -> list[Finding]:
+def _chosen(ids: Sequence[str], findings: Sequence[Finding]) -> list[Finding]:
+    """Return the open findings whose IDs begin with the typed ones.
+
+    Raises:
+        TargetUnclear: One fits none, several, or only one that has closed.
+    """
     found: dict[str, Finding] = {}
     for typed in ids:
-        fits = [each for each in waiting if typed and short_id(each).startswith(typed)]
-        if len(fits) != 1:
-            which = "the IDs of several begin" if fits else f"no {what} has an ID that begins"
-            raise TargetUnclear(f"{which} with {shown(typed, 40)}", _SEE)
-        found[fits[0].id] = fits[0]
+        name = shown(typed, 40)
+        fits = [each for each in findings if typed and short_id(each).startswith(typed)]
+        still_open = [each for each in fits if each.is_open]
+        if len(still_open) > 1:
+            raise TargetUnclear(f"the IDs of several findings begin with {name}", "type more of it")
+        if not fits:
+            raise TargetUnclear(f"no finding of the last 7 days has an ID like {name}", _SEE)
+        if not still_open:
+            closed_at = fits[0].closed_at or 0.0
+            raise TargetUnclear(f"finding {name} closed at {fmt.clock(closed_at)}", _SEE)
+        found[still_open[0].id] = still_open[0]
     return list(found.values())

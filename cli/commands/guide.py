@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.first_poll import first_poll
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
 from cli.event_loop import run_loop
@@ -81,6 +81,7 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
     Raises:
         UsageWrong: The targets are wrong.
     """
+    until = asyncio.get_running_loop().time() + command.timeout
     polled = await first_poll(desk, command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
@@ -89,8 +90,9 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
         else:
             print_lines(["no machine could be reached", *reasons])
         return NOBODY_REACHED
-    with silence_named(desk.fleet, polled=polled):
-        guides = await _guides(desk.fleet, guiding, command)
+    guides = await found_target(
+        desk, lambda: _guides(desk.fleet, guiding, command), polled=polled, until=until
+    )
     walks = [_Walk(guiding, each, command) for each in guides]
     status = 0
     for walk in walks:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.first_poll import first_poll
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
@@ -57,11 +57,15 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
         NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The target matches no task, or several.
     """
+    until = asyncio.get_running_loop().time() + timeout
     polled = await first_poll(desk, timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
-    with silence_named(desk.fleet, polled=polled):
+
+    async def named() -> Task:
         return desk.fleet.tasks[find_task(desk.fleet, target)]
+
+    return await found_target(desk, named, polled=polled, until=until)
 
 
 async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_rows: bool) -> Json:

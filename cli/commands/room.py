@@ -45,7 +45,8 @@ async def _room(config: Config, options: GlobalOptions) -> int:
         return await apps[0].ask(question) if apps else None
 
     places = paths()
-    async with history_of(config, places) as history:
+    own_runs = frozenset({options.own_run} if options.own_run else ())
+    async with history_of(config, places, own_runs) as history:
         past = await past_of(config, history)
         with desk_of(
             config, options.record, event_store=history.event_store, ask=ask, past=past

@@ -1,6 +1,7 @@
 """`evalroom samples TASK` and `evalroom sample TASK ID [EPOCH]`."""
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
@@ -16,10 +17,10 @@ from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
 from core import format as fmt
 from core import strict_json
-from core.ctl.decode import as_number
+from core.ctl.decode import as_number, count
 from core.events import ContentRevealed
 from core.ids import SampleKey
-from core.model.sample import word_of_status
+from core.model.sample import SampleStatus, word_of_status
 from core.target_escapes import escaped
 from core.task_targets import task_name
 from core.text import shown, shown_lines
@@ -72,19 +73,28 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
         print_json(answer)
         return 0
     title = f"{task_name(desk.fleet, found.key)} {shown(found.row.task)}"
-    counts = answer.get("counts")
-    pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
-    summary = " · ".join(
-        f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
-    )
-    lines = [f"{title}  {summary}", "", *sample_table(answer["samples"], _as_of(answer))]
-    if found.logged is not None and found.logged.errors:
+    lines = [
+        f"{title}  {_summary(answer.get('counts'))}",
+        "",
+        *sample_table(answer["samples"], _as_of(answer)),
+    ]
+    if found.errors:
         lines += ["", "errors by cause (full texts: evalroom sample TASK ID --content)"]
-        lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
+        lines += [f"  {error_group_line(group)}" for group in found.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)
     return 0
+
+
+def _summary(counts: object) -> str:
+    """Return the counts of samples as one line, by the words for their statuses."""
+    known = cast("Json", counts) if isinstance(counts, dict) else {}
+    numbers = Counter[str]()
+    for name in known:
+        word = word_of_status(shown(name))
+        numbers["errored" if word == SampleStatus.ERROR else word] += count(known, name) or 0
+    return " · ".join(f"{number} {word}" for word, number in numbers.items() if number)
 
 
 def _as_of(answer: Json) -> float | None:
@@ -144,10 +154,6 @@ def _flat(value: object) -> str:
     if isinstance(value, float):
         return strict_json.number_word(value) or json.dumps(value)
     return value if isinstance(value, str) else strict_json.encode(value)
-
-
-def _flat_line(value: object) -> str:
-    return shown(_flat(value), 60)
 
 
 def _text(value: object) -> str:

@@ -1,15 +1,71 @@
-"""The error of a command whose target may be on a machine that did not answer."""
+"""The target of a command, which may be of a machine or an eval that does not answer."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TypeVar
 
+from cli.commands.desk_protocols import DeskReader
+from cli.render.plain import print_note
 from core.errors import NoMachineReached, TargetUnknown
+from core.events import Event, ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
+from core.format import duration_in_words
+from core.ids import ProcessKey
 from core.model.process import ProcessState
 from core.text import shown
 
 _NAMED = 5
 """Machines that a message names."""
+
+
+Found = TypeVar("Found")
+
+
+async def found_target(
+    desk: DeskReader, find: Callable[[], Awaitable[Found]], *, polled: bool, until: float
+) -> Found:
+    """Return what `find` returns; while it may be of an eval that is blocked, wait for that eval.
+
+    Args:
+        desk: Its first poll is done.
+        find: Looks into the desk's fleet; raises TargetUnknown.
+        polled: Whether the first poll of every machine ended in time.
+        until: When to give up, by the clock of the event loop.
+
+    Raises:
+        NoMachineReached: As `silence_named`.
+        TargetUnknown: Nothing has this name.
+    """
+    clock = asyncio.get_running_loop().time
+    noted = set[ProcessKey]()
+    while True:
+        news = asyncio.Event()
+        stop = desk.listen(partial(_note, news))
+        try:
+            with silence_named(desk.fleet, polled=polled):
+                try:
+                    return await find()
+                except TargetUnknown as error:
+                    blocked = _blocked(desk.fleet, error.machine)
+                    left = until - clock()
+                    if not blocked or left <= 0:
+                        raise
+            if not noted.issuperset(blocked):
+                noted.update(blocked)
+                names = ", ".join(_name(key) for key in blocked[:_NAMED])
+                wait = f"for at most {duration_in_words(left)} more"
+                print_note(f"waiting for {names}, which may be blocked, {wait}")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), left)
+        finally:
+            stop()
+
+
+def _note(news: asyncio.Event, event: Event) -> None:
+    if isinstance(event, TasksSeen | ProcessSeen | ProcessGone):
+        news.set()
 
 
 @contextmanager
@@ -51,9 +107,23 @@ def _unread(fleet: Fleet, machine: str | None) -> str | None:
     for key, process in fleet.processes.items():
         if machine not in {None, key.machine}:
             continue
-        what = f"process {key.pid} on {shown(key.machine)}"
+        what = _name(key)
         if (process.trouble or "").startswith("tasks: ") and not process.is_gone:
             return f"{what} could not be read: {shown(process.trouble, 300)}"
-        if process.state is ProcessState.STARVED and not process.tasks:
-            return f"{what} has not answered yet"
-    return None
+    blocked = _blocked(fleet, machine)
+    return f"{_name(blocked[0])} has not answered yet" if blocked else None
+
+
+def _blocked(fleet: Fleet, machine: str | None) -> list[ProcessKey]:
+    """Return the processes whose tasks are not known because they do not answer."""
+    return [
+        key
+        for key, process in fleet.processes.items()
+        if machine in {None, key.machine}
+        and process.state is ProcessState.STARVED
+        and not process.tasks
+    ]
+
+
+def _name(key: ProcessKey) -> str:
+    return f"process {key.pid} on {shown(key.machine)}"

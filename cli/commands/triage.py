@@ -1,13 +1,13 @@
 """`evalroom triage [TARGET]` and `evalroom why TARGET`: reports from one poll of everything."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from functools import partial
 
 from cli.commands.desk_protocols import DeskReader
 from cli.commands.process_reads import traced
-from cli.commands.silence import silence_named
+from cli.commands.silence import found_target
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import TriageCommand, WhyCommand
@@ -17,17 +17,16 @@ from cli.render.triage import triage_answer
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
-from core import format as fmt
+from core.act.target_expansion import ActionPlace
 from core.act.target_grammar import place_named
 from core.config.judge import JudgeConfig
-from core.ctl import routes
-from core.ctl.answer_errors import good_body
-from core.ctl.decode import parse_object
-from core.errors import EvalroomError, NoMachineReached, TargetUnclear
+from core.ctl.last_events import last_events
+from core.errors import NoMachineReached, TargetUnclear
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.task import TaskState
 from core.text import Shown, shown
 from core.views.cells import TextLine
+from core.views.pages.detail_lines import dated_event
 from core.views.triage.lines import triage_lines
 from core.views.triage.report import Target
 from core.views.triage.report import triage as report_on
@@ -36,7 +35,6 @@ from core.views.triage.why import why_lines
 
 SAMPLES_WAIT_S = 10.0
 """The longest wait for the first poll of the samples, seconds."""
-LAST_EVENTS = 5
 EVENTS_WAIT_S = 5.0
 _EVERY_S = 0.02
 
@@ -104,31 +102,8 @@ async def print_why(desk: DeskReader, command: WhyCommand, rules: JudgeConfig) -
 
 async def _last_events(desk: DeskReader, key: SampleKey) -> Sequence[Shown]:
     """Return the last events of a sample as lines; none where they can't be read."""
-    task = desk.fleet.tasks[key.task]
-    path = routes.events(task.row.eval_id, key.sample_id, key.epoch, tail=LAST_EVENTS)
-    try:
-        reply = await desk.read(key.task.process, path, deadline=EVENTS_WAIT_S)
-        body = parse_object(good_body(reply, "the last events", "events"))
-    except EvalroomError:
-        return ()
-    events = body.get("events")
-    rows = cast("list[object]", events) if isinstance(events, list) else []
-    return [
-        _event_line(cast("dict[str, Any]", row))
-        for row in rows[-LAST_EVENTS:]
-        if isinstance(row, dict)
-    ]
-
-
-def _event_line(event: Mapping[str, Any]) -> Shown:
-    """Return an event without a word that the agent wrote."""
-    kind = event.get("event") or event.get("type")
-    words = [str(kind or "event")]
-    words += [str(event[name]) for name in ("action", "function", "model") if event.get(name)]
-    at = event.get("timestamp")
-    if isinstance(at, int | float):
-        at = fmt.clock(at, seconds=True)
-    return shown(f"{' '.join(words)}{f'  {at}' if at else ''}", 120)
+    read = partial(desk.read, deadline=EVENTS_WAIT_S)
+    return [dated_event(each) for each in await last_events(read, desk.fleet, key)]
 
 
 async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Target:
@@ -138,6 +113,7 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
         NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The word fits nothing, or several things.
     """
+    until = asyncio.get_running_loop().time() + timeout
     polled = await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
@@ -147,8 +123,11 @@ async def target_of(desk: DeskReader, word: str | None, timeout: float) -> Targe
                 await asyncio.sleep(_EVERY_S)
     if word is None:
         return None
-    with silence_named(desk.fleet, polled=polled):
-        place = place_named(word, desk.fleet)
+
+    async def named() -> ActionPlace:
+        return place_named(word, desk.fleet)
+
+    place = await found_target(desk, named, polled=polled, until=until)
     match place:
         case ModelKey():
             return place.process

@@ -24,10 +24,10 @@ SETTLE_S = 6.0
 
 
 async def print_findings(desk: DeskReader, command: WatchCommand, config: Path | None) -> int:
-    """Print what happens to findings as it happens; muted ones are left out.
+    """Print what happens to findings as it happens; of muted ones, nothing.
 
     Findings that an earlier room left open are printed once the machines were polled and still
-    show them.
+    show them, and those whose mute has ended once it has.
 
     Args:
         desk: A running desk.
@@ -88,6 +88,8 @@ class _FindingWatch:
         self.status = 0
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.restored = {each.id for each in self._last if each.is_open}
+        self._hushed: set[str] = set()
+        """What opened or worsened while it was muted, by what it is about."""
 
     def on_event(self, event: Event) -> None:
         """Print what an event changed."""
@@ -97,6 +99,7 @@ class _FindingWatch:
             self._last = fleet.findings
             for change in changes:
                 self._take(change, event.at)
+        self._print_unmuted(event.at)
         self._end_if_done()
 
     def settle(self) -> None:
@@ -108,14 +111,27 @@ class _FindingWatch:
         self.restored.clear()
         self._end_if_done()
 
+    def _print_unmuted(self, at: float) -> None:
+        """Print the open findings that nobody was told of, because they were muted."""
+        if not self._hushed:
+            return
+        for finding in reversed(self._desk.fleet.findings):
+            if finding.identity in self._hushed and finding.is_open and not finding.is_muted(at):
+                self._print(FindingChange("opened", finding), at)
+
     def _take(self, change: FindingChange, at: float) -> None:
         self.restored.discard(change.finding.id)
         self._print(change, at)
 
     def _print(self, change: FindingChange, at: float) -> None:
         finding, fleet = change.finding, self._desk.fleet
-        if finding.is_muted(at) or self.over.done():
+        if self.over.done():
             return
+        if finding.is_muted(at):
+            if change.word != "closed":
+                self._hushed.add(finding.identity)
+            return
+        self._hushed.discard(finding.identity)
         try:
             if self._command.as_json:
                 row = finding_row(fleet, finding, at, self._config)

@@ -99,7 +99,7 @@ def add_act(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manner",
         choices=("score", "error", "cancel"),
-        help="cancel: score running samples, mark them errored, or cut them off",
+        help="cancel: score samples in flight, mark them errored, or cut them off",
     )
     parser.add_argument(
         "--finished-only", action="store_true", help="score: use finished samples only"

@@ -18,12 +18,15 @@ class GlobalOptions:
         read_only: Whether evalroom refuses to change anything on any machine.
         record: The file to record events in, for `replay`; None: no recording.
         leaving: The room's question before it closes; None: the default one.
+        own_run: The id of a run that counts as launched by this operator; None: only those in the
+            history.
     """
 
     config: Path | None = None
     read_only: bool = False
     record: Path | None = None
     leaving: str | None = None
+    own_run: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

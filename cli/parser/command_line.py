@@ -146,6 +146,7 @@ def parse(argv: Sequence[str]) -> CommandLine:
         read_only=given.read_only,
         record=given.record,
         leaving=given.leaving,
+        own_run=given.own_run,
     )
     make: Callable[[argparse.Namespace], ParsedCommand] = given.make
     command = VersionCommand() if given.version else make(given)
@@ -163,7 +164,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="record all events in FILE, for `evalroom replay`",
     )
-    parser.add_argument("--leaving", help=argparse.SUPPRESS)  # of the room in a demo
+    for name in ("--leaving", "--own-run"):  # of the room in a demo
+        parser.add_argument(name, help=argparse.SUPPRESS)
     parser.set_defaults(make=_room)
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", parser_class=CommandParser, title="commands"

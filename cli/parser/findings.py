@@ -141,7 +141,10 @@ def _acknowledge(given: argparse.Namespace) -> AcknowledgeCommand:
 
 def _mute(given: argparse.Namespace) -> MuteCommand:
     if given.ends and given.lasts is not None:
-        raise UsageWrong("--end and --for exclude each other", "give one of the two")
+        raise UsageWrong(
+            "--end takes no time: it ends a mute now",
+            "leave --for out, or leave --end out to mute for that time",
+        )
     given.lasts = _USUAL_MUTE_S if given.lasts is None else given.lasts
     return command_of(MuteCommand, given, ids=tuple(given.ids))
 

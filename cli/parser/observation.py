@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json, add_timeout, from_one, seconds
-from core.model.sample import DONE_WORD, SampleStatus
+from core.model.sample import DONE_WORD, SampleStatus, word_of_status
 
-STATUSES = ("running", DONE_WORD, "error", "cancelled", "pending", "queued")
-"""The sample states that `samples --status` accepts, besides Inspect's own `completed`."""
+STATUSES = ("queued", "running", DONE_WORD, "error", "cancelled")
+"""The sample states that `samples --status` accepts, besides those of Inspect."""
 
 _PARTS = {
     "events": "print its events",
@@ -170,7 +170,7 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
         type=_statuses,
         metavar="S",
         help=f"only samples in these states, joined with commas: {', '.join(STATUSES)}"
-        " (--json prints done as completed, Inspect's own word)",
+        " (--json prints Inspect's own words: completed for done, pending or queued for queued)",
     )
     parser.add_argument(
         "--all",
@@ -211,7 +211,7 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
 def _statuses(text: str) -> str:
     """Return the states in Inspect's words, joined with commas."""
     words = text.split(",")
-    wrong = next((each for each in words if each not in {*STATUSES, SampleStatus.COMPLETED}), None)
+    wrong = next((each for each in words if each not in {*STATUSES, *SampleStatus}), None)
     if wrong is not None:
         raise argparse.ArgumentTypeError(f"{wrong!r} is not one of {', '.join(STATUSES)}")
-    return ",".join(SampleStatus.COMPLETED if each == DONE_WORD else each for each in words)
+    return ",".join(each for each in SampleStatus if each in words or word_of_status(each) in words)

@@ -38,8 +38,9 @@ from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMu
 from core.ids import ProcessKey, TaskKey
 from core.model.log_summary import Metric, missing_word
 from core.model.machine import LinkState
-from core.model.sample import Sample
+from core.model.sample import NOT_STARTED, Sample, SampleStatus, word_of_status
 from core.model.task import TaskRow
+from core.task_events import CausesSeen, SpinUpTimed
 from core.text import shown
 
 _MAX_REMEMBERED = 100_000
@@ -125,6 +126,13 @@ class EventLines:
             case ScoreSeen(task=task, metrics=metrics):
                 line = f"{self._name(task)}: score so far {', '.join(score_words(metrics))}"
                 return [line] if self._is_new((task, "score"), metrics) else []
+            case CausesSeen(task=task):
+                causes = dict.fromkeys(cause for _, _, cause in event.causes)
+                return [
+                    f"{self._name(task)}: a sample errored: {shown(each, 300)}"
+                    for each in causes
+                    if self._is_new((task, "cause", each), True)
+                ]
             case ContentRevealed(sample=sample):
                 which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
                 return [f"{self._name(sample.task)} {which}: text that the model wrote was shown"]
@@ -147,6 +155,7 @@ class EventLines:
                 | OperationsSeen()
                 | Dismissed()
                 | ClockMoved()
+                | SpinUpTimed()
                 | FindingsAcknowledged()
                 | FindingsMerged()
                 | FindingsMuted()
@@ -188,13 +197,13 @@ class EventLines:
         if before == standing:
             return None
         samples[about] = standing
-        if before is None and sample.status in {"pending", "queued", "completed"}:
+        if before is None and sample.status in {*NOT_STARTED, SampleStatus.COMPLETED}:
             return None
         if self._only_trouble and sample.status != "error" and not sample.retries:
             return None
         name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
         again = f" (retried {sample.retries}x)" if sample.retries else ""
-        return f"{name}: {shown(sample.status)}{again}"
+        return f"{name}: {shown(word_of_status(sample.status))}{again}"
 
     def _forget(self, process: ProcessKey) -> None:
         """Forget a process that ended: a watch may run for weeks."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from core.fleet import Fleet
-from core.model.log_summary import Metric
+from core.model.log_summary import ErrorGroup, Metric
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task, TaskState
@@ -94,6 +94,7 @@ def task_row(fleet: Fleet, task: Task, now: float) -> Json:
         "socket_path": process.socket_path if process else None,
         "state": str(task.state),
         "scores": [metric_row(each) for each in _metrics(task)],
+        "errors": _error_rows(task.errors),
         "log": log_row(task),
         "age_seconds": max(0.0, now - task.heard_at),
     }
@@ -115,16 +116,20 @@ def log_row(task: Task) -> Json | None:
         "cause": header.cause or None if header is not None else None,
         "samples": plain_json(logged.counts) if logged is not None else None,
         "total_tokens": header.total_tokens if header is not None else None,
-        "errors": [
-            {
-                "cause": group.cause,
-                "count": group.count,
-                "sample_id": group.example[0],
-                "epoch": group.example[1],
-            }
-            for group in (logged.errors if logged is not None else ())
-        ],
+        "errors": _error_rows(logged.errors if logged is not None else ()),
     }
+
+
+def _error_rows(groups: tuple[ErrorGroup, ...]) -> list[Json]:
+    return [
+        {
+            "cause": group.cause,
+            "count": group.count,
+            "sample_id": group.example[0],
+            "epoch": group.example[1],
+        }
+        for group in groups
+    ]
 
 
 def _metrics(task: Task) -> tuple[Metric, ...]:

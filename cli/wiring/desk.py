@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli.parser.command import GlobalOptions
 from cli.wiring.clock import WallClock
+from cli.wiring.log_access import log_variables
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.desk.past import NOTHING, Past
@@ -65,6 +66,7 @@ def desk_of(
             store=event_store,
             record=recorder,
             past=past,
+            log_variables=log_variables,
         )
     finally:
         if recorder is not None:

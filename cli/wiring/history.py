@@ -72,8 +72,16 @@ class History:
 
 
 @contextlib.asynccontextmanager
-async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, None]:
-    """Open the history for the block; an error becomes `History.warning`."""
+async def history_of(
+    config: Config, places: Paths, own_runs: frozenset[str] = frozenset()
+) -> AsyncGenerator[History, None]:
+    """Open the history for the block; an error becomes `History.warning`.
+
+    Args:
+        config: The config.
+        places: Where its database is.
+        own_runs: The ids of runs that this operator launched, besides those in the history.
+    """
     database = Database(places.database)
     warning, is_busy = "", False
     try:
@@ -82,7 +90,7 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
         is_busy = True
         warning = f"nothing is stored while the history is locked: {error.sentence}"
     except StorageError as error:
-        yield History(warning=f"nothing is stored: {error.sentence}")
+        yield History(warning=f"nothing is stored: {error.sentence}", run_ids=own_runs)
         return
     order_store = OrderJournal(database)
     try:
@@ -99,7 +107,7 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
             guide_store=Guides(database),
             run_store=SqliteRunStore(database),
             told=ToldRecord(database),
-            run_ids=run_ids,
+            run_ids=run_ids | own_runs,
             warning=warning,
             is_busy=is_busy,
         )

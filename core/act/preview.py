@@ -14,6 +14,7 @@ from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Verb, scope_of
 from core.model.argv_knobs import launched_with
 from core.model.order import BasisValue
+from core.model.sample import NOT_STARTED
 from core.model.task import TaskRow
 from core.text import Untrusted, shown
 
@@ -240,7 +241,7 @@ def _resumed(target: Target, snapshot: TargetSnapshot) -> str:
 
 def _sample_cancelled(action: Action, snapshot: TargetSnapshot) -> str:
     status = snapshot.sample_status
-    if status in {"pending", "queued"}:
+    if status in NOT_STARTED:
         return "the sample has not started; it leaves the queue and will not be in the log"
     how = {
         "score": "the sample ends now, and its work so far is scored",

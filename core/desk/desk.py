@@ -16,6 +16,7 @@ from core.desk.health import (
     storage_works,
 )
 from core.desk.intake import Intake
+from core.desk.log_access import LogVariables, no_variables
 from core.desk.log_reader import LogReader
 from core.desk.past import NOTHING, Past, leftover_findings, past_events, with_past
 from core.desk.readiness import awaited, awaited_words, changes_polls, has_finishing_task
@@ -42,6 +43,7 @@ from core.events import (
 )
 from core.finding_events import FindingsMerged, SameFinding
 from core.fleet import Fleet
+from core.fold.spin_ups import timed_spin_ups
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import with_findings
@@ -73,6 +75,7 @@ class Desk(MachineRequests):
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
         past: What the history knows of the hours before.
+        log_variables: Returns the variables with which to read the log of a run.
     """
 
     def __init__(
@@ -86,8 +89,9 @@ class Desk(MachineRequests):
         store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
         past: Past = NOTHING,
+        log_variables: LogVariables = no_variables,
     ) -> None:
-        super().__init__(connections)
+        super().__init__(connections, log_variables)
         self._watch = watch
         """How often to poll, and for how long gone processes stay."""
         self._rules = rules
@@ -98,7 +102,8 @@ class Desk(MachineRequests):
         self._observers = {name: Observer(name, watch) for name in self._connections}
         """Decode what a machine sends, and know what its probe polls."""
         self._log_readers = {
-            name: LogReader(name, connection) for name, connection in self._connections.items()
+            name: LogReader(name, connection, log_variables)
+            for name, connection in self._connections.items()
         }
         """Read the log headers of a machine's ended tasks."""
         self._writer = (
@@ -305,6 +310,8 @@ class Desk(MachineRequests):
         """Take an event of a machine into the fleet; None: it was posted."""
         before = self.fleet
         self._apply(event)
+        for each in tuple(timed_spin_ups(before, self.fleet, event)):
+            self._apply(each)
         if name is not None and changes_polls(before, self.fleet, event):
             self._steering.note_state_change(name)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from core.desk.log_access import LogVariables, no_variables, with_access
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
@@ -58,9 +59,15 @@ class LogReader:
     can't be read is tried again for as long as its task is known, ever more seldom.
     """
 
-    def __init__(self, machine: MachineName, connection: MachineConnection) -> None:
+    def __init__(
+        self,
+        machine: MachineName,
+        connection: MachineConnection,
+        log_variables: LogVariables = no_variables,
+    ) -> None:
         self._machine = machine
         self._connection = connection
+        self._log_variables = log_variables
         self._retries: dict[_Attempt, _Retries] = {}
         self._again: set[TaskKey] = set()
         self._turns: dict[ProcessKey, int] = {}
@@ -157,6 +164,7 @@ class LogReader:
         self._batches += 1
         self._turns.update({key.process: self._batches for key in keys})
         frame = logs_frame(fleet(), keys)
+        frame = await with_access(frame, fleet(), keys[0], self._log_variables)
         timeout = READ_TIMEOUT_S + _FURTHER_LOG_TIMEOUT_S * (len(keys) - 1)
         try:
             reply = await self._connection.request(frame, deadline=timeout)

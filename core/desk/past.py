@@ -24,6 +24,7 @@ from core.judge.mutes import with_mutes
 from core.judge.suspicions import with_restored_suspicions
 from core.model.finding import Finding
 from core.model.task import TaskRow
+from core.task_events import SpinUpTimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Past:
             the rows of tasks that changed.
         findings: Its findings, oldest first.
         mutes: The mutes of findings, oldest first; some may be over.
+        spin_ups: The spin-ups of tasks, oldest first, also of machines that are not named now.
         since: Processes that ended before this are left out, Unix seconds at the desk. Those that
             had not ended are all included: the first list of a probe shows which of them are gone.
     """
@@ -43,6 +45,7 @@ class Past:
     findings: tuple[Finding, ...] = ()
     since: float = 0.0
     mutes: tuple[FindingsMuted, ...] = ()
+    spin_ups: tuple[SpinUpTimed, ...] = ()
 
 
 NOTHING = Past()
@@ -53,6 +56,8 @@ class _Process:
     """The newest events of one process."""
 
     seen: ProcessSeen | DeadEvalFound
+    left: DeadEvalFound | None = None
+    """The logs that it left, if it was seen."""
     surface: SurfaceRead | None = None
     rows: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
     listed: TasksSeen | None = None
@@ -70,6 +75,8 @@ class _Process:
             yield replace(self.listed, rows=tuple(self.rows.values()), malformed=())
         if self.gone is not None:
             yield self.gone
+            if self.left is not None:
+                yield self.left
         if self.dismissed is not None:
             yield self.dismissed
         else:
@@ -108,11 +115,12 @@ def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
 
 
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
-    """Yield the fewest events that restore the processes, tasks and mutes of an earlier room.
+    """Yield the fewest events that restore processes, tasks, mutes and spin-ups of earlier rooms.
 
     One that seems to lie in the future, by a clock that was wrong, happened now.
     """
     yield from (each for each in past.mutes if each.at <= fleet.at)
+    yield from (each for each in past.spin_ups if each.at <= fleet.at)
     for process in _processes(past.events, fleet.machines.keys()):
         if process.gone is None or process.gone.at >= past.since:
             for event in process.events():
@@ -125,7 +133,7 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
         match event:
             case ProcessSeen(process=key) | DeadEvalFound(process=key):
                 if key.machine in machines:
-                    known.setdefault(key, _Process(event)).seen = event
+                    _see(known.setdefault(key, _Process(event)), event)
             case (
                 TasksSeen(process=key)
                 | ProcessGone(process=key)
@@ -140,6 +148,13 @@ def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> I
             case _:
                 continue
     return known.values()
+
+
+def _see(process: _Process, event: ProcessSeen | DeadEvalFound) -> None:
+    if isinstance(event, DeadEvalFound) and isinstance(process.seen, ProcessSeen):
+        process.left = event
+    else:
+        process.seen = event
 
 
 def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead | Dismissed) -> None:

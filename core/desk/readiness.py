@@ -20,12 +20,15 @@ from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
+from core.task_events import CausesSeen
 from core.text import shown
+from core.watch.polls import lacks_causes, waits_for_retries
 
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
 _ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
 
 _KEEPS_POLLS = (
+    CausesSeen,
     LinkHeard,
     LogRead,
     LogUnreadable,
@@ -47,11 +50,20 @@ def changes_polls(before: Fleet, after: Fleet, event: Event) -> bool:
     return not isinstance(event, _KEEPS_POLLS)
 
 
-def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool]]:
+def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool, bool, bool]]:
     """Return the fields that decide which polls a process's tasks get."""
     process = fleet.processes.get(key)
-    rows = [fleet.tasks[each].row for each in process.tasks] if process is not None else []
-    return [(row.eval_id, row.status, row.quiesced) for row in rows]
+    tasks = [fleet.tasks[each] for each in process.tasks] if process is not None else []
+    return [
+        (
+            task.row.eval_id,
+            task.row.status,
+            task.row.quiesced,
+            waits_for_retries(task, task.heard_at),
+            lacks_causes(task, task.heard_at),
+        )
+        for task in tasks
+    ]
 
 
 def has_finishing_task(fleet: Fleet, key: ProcessKey) -> bool:

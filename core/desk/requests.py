@@ -7,6 +7,7 @@ from typing import Any
 
 from core.act.requests import RECOVER, Request
 from core.ctl.decode import parse_object, text
+from core.desk.log_access import LogVariables, no_variables, with_access
 from core.errors import AnswerMalformed, NotThere, RequestFailed
 from core.events import Event
 from core.fleet import Fleet
@@ -33,10 +34,20 @@ _OK = 200
 
 
 class MachineRequests:
-    """Sends each request through the connection of its machine."""
+    """Sends each request through the connection of its machine.
 
-    def __init__(self, connections: Sequence[MachineConnection]) -> None:
+    Args:
+        connections: One for each machine.
+        log_variables: Returns the variables with which to read the log of a run.
+    """
+
+    def __init__(
+        self,
+        connections: Sequence[MachineConnection],
+        log_variables: LogVariables = no_variables,
+    ) -> None:
         self._connections = {connection.machine: connection for connection in connections}
+        self._log_variables = log_variables
 
     @property
     def fleet(self) -> Fleet:
@@ -71,7 +82,7 @@ class MachineRequests:
     async def _read_sample(
         self, task: TaskKey, asked: Mapping[str, Any], *, deadline: float
     ) -> Reply:
-        frame = sample_frame(self.fleet, task, asked)
+        frame = await self._with_access(sample_frame(self.fleet, task, asked), task)
         reply = await self._connection_to(task.machine).request(frame, deadline=deadline)
         return await asyncio.to_thread(sample_reply, reply)
 
@@ -95,12 +106,13 @@ class MachineRequests:
         if task is None:
             raise NotThere("not sent: this task is no longer known")
         connection = self._connection_to(process.machine)
-        frame = recovery_frame(self.fleet, task)
+        frame = await self._with_access(recovery_frame(self.fleet, task), task)
         reply = sample_reply(await connection.request(frame, deadline=deadline))
         new = _recovered_log(reply)
         if new is not None:
             with suppress(RequestFailed):  # it is recovered, whether it can be read now or not
                 frame = recovered_log_frame(self.fleet, task, new)
+                frame = await self._with_access(frame, task)
                 answer = log_answer(await connection.request(frame, deadline=LOG_DEADLINE_S))
                 if (reading := answer.logs.get(new)) is not None:
                     self.post(log_event(task, reading, self.now()))
@@ -119,6 +131,7 @@ class MachineRequests:
         if not has_location(known):
             raise RequestFailed("Inspect has not reported a log of this task")
         frame = logs_frame(self.fleet, (task,), with_samples=False)
+        frame = await self._with_access(frame, task)
         answer = log_answer(
             await self._connection_to(task.machine).request(frame, deadline=deadline)
         )
@@ -138,6 +151,9 @@ class MachineRequests:
             RequestFailed: No answer; the job may have been done.
         """
         return await self._connection_to(machine).work(job, deadline=deadline)
+
+    async def _with_access(self, frame: Frame, task: TaskKey) -> Frame:
+        return await with_access(frame, self.fleet, task, self._log_variables)
 
     def _connection_to(self, machine: MachineName) -> MachineConnection:
         connection = self._connections.get(machine)

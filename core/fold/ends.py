@@ -81,6 +81,9 @@ def find_dead(fleet: Fleet, event: DeadEvalFound) -> Fleet:
     machine = event.process.machine
     listed = {task.row.log_location for key, task in fleet.tasks.items() if key.machine == machine}
     unknown = [log for log in event.logs if not listed & _names_of(log)]
+    if known is not None:  # a task that was listed may have logs of earlier attempts
+        names = {key.task_id: fleet.tasks[key].row.log_location for key in known.tasks}
+        unknown = [log for log in unknown if _is_later(log, names.get(_task_id_of(log)))]
     if not unknown:
         return fleet
     with_room = fleet if known is not None else with_room_for_process(fleet, event.process)
@@ -139,9 +142,7 @@ def _dead_process(event: DeadEvalFound, offset: float) -> Process:
 
 def _dead_task(process: ProcessKey, log: str, event: DeadEvalFound) -> Task:
     """Return a task whose log is still to be read: its row has no eval id."""
-    name = log.rpartition("/")[2]
-    found = _LOG_NAME.search(name)
-    task_id = found["task_id"] if found is not None else name
+    task_id, name = _task_id_of(log), log.rpartition("/")[2]
     return Task(
         key=TaskKey(process, task_id),
         row=TaskRow(task_id=task_id, eval_id="", task=name, log_location=log),
@@ -151,6 +152,18 @@ def _dead_task(process: ProcessKey, log: str, event: DeadEvalFound) -> Task:
         seen_at=event.at,
         ended_at=event.at,
     )
+
+
+def _task_id_of(log: str) -> str:
+    """Return the task id in the name of a log; for another name, that name."""
+    name = log.rpartition("/")[2]
+    found = _LOG_NAME.search(name)
+    return found["task_id"] if found is not None else name
+
+
+def _is_later(log: str, other: str | None) -> bool:
+    """Whether a log was begun after another one of its task; their names begin with the time."""
+    return not other or log.rpartition("/")[2] > other.rpartition("/")[2]
 
 
 def with_logged_end(fleet: Fleet, key: ProcessKey) -> Fleet:

@@ -36,6 +36,7 @@ from core.events import (
 )
 from core.finding_events import FindingsAcknowledged, FindingsMerged, FindingsMuted
 from core.fleet import Fleet
+from core.fold.causes import see_causes
 from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
@@ -61,12 +62,14 @@ from core.fold.processes import (
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
 from core.fold.sandboxes import with_known_holders, with_sandboxed_samples
+from core.fold.spin_ups import with_spin_up
 from core.fold.tasks import with_header, with_unreadable_log
 from core.fold.trails import with_reading
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.task import Task
+from core.task_events import CausesSeen, SpinUpTimed
 
 
 def fold(fleet: Fleet, event: Event) -> Fleet:
@@ -124,8 +127,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case OperationsSeen():
             process = fleet.processes.get(event.process)
             kept = operations_with_room(fleet, event)
-            known = process and with_fields(process, operations=kept)
-            return _with_process(fleet, at, known)
+            return _with_process(fleet, at, process and with_fields(process, operations=kept))
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -135,8 +137,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             gone = fleet.is_gone(event.task.process)
             return _with_task(fleet, at, task and with_unreadable_log(task, event, gone=gone))
         case ScoreSeen():
-            task = fleet.tasks.get(event.task)
-            return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
+            return _with_task(fleet, at, _with_score(fleet.tasks.get(event.task), event))
+        case CausesSeen():
+            return _with_task(fleet, at, see_causes(fleet.tasks.get(event.task), event))
+        case SpinUpTimed():
+            return with_spin_up(fleet, event)
         case Dismissed():
             return dismiss(fleet, event.process)
         case TimePassed():
@@ -158,6 +163,10 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return change_run(fleet, event)
         case _:
             assert_never(event)
+
+
+def _with_score(task: Task | None, event: ScoreSeen) -> Task | None:
+    return task and with_fields(task, interim=event.metrics)
 
 
 def _with_seen_process(fleet: Fleet, at: float, event: ProcessSeen) -> Fleet:

@@ -121,6 +121,24 @@ def with_run_again(
     return MappingProxyType({**known, **new}) if new else known
 
 
+def with_requeued(
+    known: frozenset[SampleId], before: Mapping[SampleId, Sample], rows: Iterable[Sample]
+) -> frozenset[SampleId]:
+    """Return the samples that were requeued: they had errored, and no longer have."""
+    new: set[SampleId] = set()
+    for row in rows:
+        key = (row.sample_id, row.epoch)
+        former = before.get(key)
+        if former is None or former.status != SampleStatus.ERROR or key in known:
+            continue
+        if row.status in _RUNS_AGAIN and len(known) + len(new) < MAX_RUN_AGAIN:
+            new.add(key)
+    return known | new if new else known
+
+
+_RUNS_AGAIN = frozenset({SampleStatus.QUEUED, SampleStatus.RUNNING, SampleStatus.COMPLETED})
+
+
 def _has_passed(row: Sample) -> bool:
     return row.status == SampleStatus.COMPLETED and not row.has_error
 

@@ -16,6 +16,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.task import Task
+from core.task_events import CausesSeen
 
 
 def _is_reflected(fleet: Fleet, event: Event) -> bool:
@@ -25,16 +26,18 @@ def _is_reflected(fleet: Fleet, event: Event) -> bool:
             return event.process in fleet.processes
         case ProcessGone(process=process):
             return process in fleet.processes and fleet.is_gone(process)
-        case SamplesSeen() | ScoreSeen() | LogRead() | LogUnreadable():
+        case SamplesSeen() | CausesSeen() | ScoreSeen() | LogRead() | LogUnreadable():
             task = fleet.tasks.get(event.task)
             return task is not None and _is_in(task, event)
         case _:
             return True
 
 
-def _is_in(task: Task, event: SamplesSeen | ScoreSeen | LogRead | LogUnreadable) -> bool:
+def _is_in(
+    task: Task, event: SamplesSeen | CausesSeen | ScoreSeen | LogRead | LogUnreadable
+) -> bool:
     match event:
-        case SamplesSeen(eval_id=eval_id):
+        case SamplesSeen(eval_id=eval_id) | CausesSeen(eval_id=eval_id):
             return task.row.eval_id == eval_id and task.logged is None
         case ScoreSeen():
             return True

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from core.events import SamplesSeen
 from core.fold.calls import with_finished_calls
 from core.fold.immutable import with_fields
-from core.fold.motion import with_run_again, with_usual, with_waits
+from core.fold.motion import with_requeued, with_run_again, with_usual, with_waits
 from core.model.limits import ROW_UNIT_BYTES, units
 from core.model.log_summary import LogSamples
-from core.model.sample import Sample, SampleCounts, SampleId, SampleStatus
+from core.model.sample import NOT_STARTED, Sample, SampleCounts, SampleId, SampleStatus
 from core.model.task import Task
 
 MAX_FINISHED = 200
@@ -21,8 +21,6 @@ MAX_RUNNING = 2_000
 """Running rows that are kept for a task; an answer lists 500."""
 MAX_WAITING = 200
 """Pending and queued rows that are kept for a task."""
-
-_WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 
 
 def see_samples(task: Task, event: SamplesSeen) -> Task:
@@ -65,6 +63,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         calls=with_finished_calls(task.calls, known, event.rows, task.samples_as_of),
         waits=with_waits(task.waits, merged, event.as_of, task.row.http_retries),
         run_again=run_again,
+        requeued=with_requeued(task.requeued, known, event.rows),
         run_again_at=task.run_again_at if run_again is task.run_again else event.at,
         usual=with_usual(task.usual, merged, known, event.rows),
         trouble="; ".join(event.malformed[:3]) or None,
@@ -98,7 +97,7 @@ def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
     running, waiting = list[Sample](), list[Sample]()
     errored, finished = list[Sample](), list[Sample]()
     for row in rows:
-        if row.status in _WAITING:
+        if row.status in NOT_STARTED:
             waiting.append(row)
         elif row.status == SampleStatus.ERROR:
             errored.append(row)

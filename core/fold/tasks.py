@@ -177,8 +177,18 @@ def _counts(point: ProgressPoint) -> tuple[int | None, ...]:
     )
 
 
+MAX_UNSEEN_S = 120.0
+"""A longer time without a poll hides when a first sample was done, seconds."""
+
+
 def _first_done(known: Task, row: TaskRow, as_of: float) -> float | None:
-    """Return after how many seconds the first sample of a task was completed, if just now."""
+    """Return after how many seconds the first sample of a task was completed, if just now.
+
+    After a longer time without a poll nobody knows when that was.
+    """
     if known.first_done_s is not None or known.row.samples.completed or not row.samples.completed:
         return known.first_done_s
-    return None if row.started_at is None else max(0.0, as_of - row.started_at)
+    if row.started_at is None:
+        return None
+    took = max(0.0, as_of - row.started_at)
+    return took if as_of - known.as_of <= max(MAX_UNSEEN_S, took / 10) else None

@@ -18,7 +18,7 @@ from core.fold.sandboxes import (
 from core.format import plural
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Severity, occurrence_id
+from core.model.finding import Finding, Severity, occurrence_id, worse
 from core.model.machine import (
     Docker,
     Machine,
@@ -35,9 +35,9 @@ from core.text import shown
 
 _CLOSES_WHEN = {
     "sandbox": "its samples have their sandboxes, or the task ends",
-    "unseen": "evalroom sees its sandboxes, or it ends",
-    "leftover": "they are removed",
-    "unclaimed": "they are removed, or an eval that evalroom lists holds them",
+    "unseen": "evalroom sees the sandboxes, or the task ends",
+    "leftover": "the containers are removed",
+    "unclaimed": "the containers are removed, or an eval that evalroom lists holds them",
 }
 SETTLED_S = 5.0
 """A sample that has run so long holds its sandbox, seconds."""
@@ -51,7 +51,7 @@ _STOPPED = re.compile(
     re.IGNORECASE,
 )
 """Docker's own words for an engine that does not run."""
-_LOSS = "Its samples fail or hang: cancel or requeue them"
+_LOSS = "Its samples error or hang: cancel or requeue them"
 
 
 def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> Iterable[Finding]:
@@ -66,7 +66,12 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
     if docker.state is ToolState.UNKNOWN:
         return
     last = known.facts if known is not None else None
+    has_just_failed = docker.state in _DOWN and not (
+        last is not None and last.docker.state in _DOWN
+    )
     for key, task in after.tasks.items():
+        if has_just_failed:
+            break  # one failed reading proves nothing, and closes nothing
         if key.machine == name and task.has_sandboxes:
             trouble = _trouble(after, task, docker, last)
             yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
@@ -268,4 +273,10 @@ def _one(
             closes_when=_CLOSES_WHEN.get(identity.partition(":")[0], ""),
         )
     elif last.text != text:
-        yield replace(last, text=text, severity=severity, count=number, changed_at=at)
+        yield replace(
+            last,
+            text=text,
+            severity=worse(last.severity, severity),
+            count=number,
+            changed_at=at,
+        )

@@ -36,6 +36,7 @@ def judge_limits(before: Fleet, after: Fleet, machine: MachineName, at: float) -
             machine=machine,
             text=text,
             count=_size(known.left_out),
+            closes_when="it sends less",
         )
     elif not last.count / _CHANGE <= _size(known.left_out) <= last.count * _CHANGE:
         yield replace(last, text=text, changed_at=at, count=_size(known.left_out))

@@ -30,7 +30,7 @@ def judge_milestones(before: Fleet, after: Fleet, key: TaskKey, at: float) -> It
         if task.row.quiesced and not known.row.quiesced:
             text = f"{name_of(task.row.task)} is paused with nothing in flight: it is safe to end"
             yield from _notice(after, task, at, (f"quiesced:{at:.0f}", text))
-    if after.orders and task.samples is not known.samples:
+    if task.samples is not known.samples:
         yield from _requeued(after, known, task, at)
 
 
@@ -40,7 +40,7 @@ def _reached(before: TaskCounts, now: TaskCounts) -> tuple[str, str] | None:
         return None
     done = f"{now.ended} of {plural(now.total, 'sample')} have ended"
     if now.errored:
-        done += f", {now.errored} of them with an error"
+        done += f", {now.errored} of them errored"
     for part in PARTS if now.total >= ENOUGH_SAMPLES else ():
         if before.ended < part * now.total <= now.ended:
             near = "Near the end: " if part == PARTS[0] else f"{percent(part)}: "
@@ -51,17 +51,23 @@ def _reached(before: TaskCounts, now: TaskCounts) -> tuple[str, str] | None:
 
 
 def _requeued(after: Fleet, known: Task, task: Task, at: float) -> Iterable[Finding]:
-    for order in after.orders:
-        target = order.target
-        if order.action.verb is not Verb.REQUEUE or not isinstance(target, SampleKey):
-            continue
-        if target.task != task.key:
-            continue
-        sample = (target.sample_id, target.epoch)
-        if _has_passed(task.samples.get(sample)) and not _has_passed(known.samples.get(sample)):
+    """Yield the samples that passed after a requeue, whether this room ordered it or another."""
+    ordered = {
+        (order.target.sample_id, order.target.epoch)
+        for order in after.orders
+        if order.action.verb is Verb.REQUEUE
+        and isinstance(order.target, SampleKey)
+        and order.target.task == task.key
+    }
+    for sample in sorted(ordered | task.requeued, key=str):
+        row = task.samples.get(sample)
+        if _has_passed(row) and not _has_passed(known.samples.get(sample)):
+            target = SampleKey(task.key, *sample)
             name = sample_name(target)
             text = f"{name[:1].upper()}{name[1:]} passed after its requeue"
-            yield from _notice(after, task, at, (f"requeue:{key_of(order.id)}", text), target)
+            tries = row.retries if row is not None else None
+            what = f"requeue:{key_of(f'{sample[0]}/{sample[1]}')}:{tries or 0}"
+            yield from _notice(after, task, at, (what, text), target)
 
 
 def _has_passed(row: Sample | None) -> bool:

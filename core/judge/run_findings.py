@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from core.fleet import Fleet
 from core.judge.finding_list import closed, open_finding, with_id
-from core.model.finding import Finding
+from core.model.finding import ACKNOWLEDGED, Finding
 from core.model.run import Run, RunState
 
 
@@ -26,7 +26,7 @@ def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Find
         return
     finding_id = f"{identity}{run.state}"
     if with_id(after, finding_id) is None:
-        what = "is lost" if run.state is RunState.LOST else "failed"
+        what = "is lost" if run.state is RunState.LOST else "ended in error"
         name = run.task or run.id
         yield Finding(
             id=finding_id,
@@ -36,4 +36,5 @@ def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Find
             machine=run.machine,
             text=f"Run {run.id} of {name} {what}{f': {run.message}' if run.message else ''}",
             is_kept=True,
+            closes_when=ACKNOWLEDGED,
         )

@@ -55,7 +55,7 @@ def _rest(rest: Sequence[Sign], what: str) -> Sign:
         text=sentences(f"{more} of this task {what} ({', '.join(words)})", "See what they share"),
         cause="",
         proposals=(),
-        closes_when="fewer of them do",
+        closes_when="fewer of these samples do",
         start=None,
         sample=None,
         count=len(rest),

@@ -34,7 +34,7 @@ from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
 from core.judge.usual_calls import usual_calls
-from core.model.finding import SAME_START_S, SEVERITIES, Finding, occurrence_id
+from core.model.finding import SAME_START_S, Finding, occurrence_id, worse
 from core.model.suspicion import Subject, Suspicion
 from core.model.task import Task, TaskState
 
@@ -240,7 +240,7 @@ class _Judged:
         """Return the open finding with what its sign says now; the same one if it says no more."""
         severity = finding.severity
         if sign.severity is not None:
-            severity = max(severity, sign.severity, key=SEVERITIES.index)
+            severity = worse(severity, sign.severity)
         now = _with_words(replace(finding, severity=severity), sign)
         if now == finding:
             return finding

@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.format import plural, score
 from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding, with_id
-from core.model.finding import Finding, Severity
+from core.model.finding import ACKNOWLEDGED, Finding, Severity
 from core.model.task import Task, TaskCounts, TaskState
 from core.text import shown
 
@@ -21,7 +21,7 @@ _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "notice", "Success"),
-    TaskState.ERROR: ("finished", "alarm", "Ended with an error"),
+    TaskState.ERROR: ("finished", "alarm", "Ended in error"),
     TaskState.CANCELLED: ("finished", "suspect", "Cancelled"),
     TaskState.LOST: ("lost", "alarm", "Lost"),
 }
@@ -100,6 +100,7 @@ def _end(task: Task, finding_id: str, at: float) -> Finding:
         machine=task.key.machine,
         task=task.key,
         text=f"{words}{_how(task)}",
+        closes_when=ACKNOWLEDGED if is_kept else "",
     )
 
 
@@ -135,9 +136,9 @@ def _how(task: Task) -> str:
 
 def _main_cause(task: Task) -> str:
     """Return the most frequent cause of a task's errors, in brackets; empty: unknown."""
-    if task.logged is None or not task.logged.errors:
+    if not task.errors:
         return ""
-    first, *others = task.logged.errors
+    first, *others = task.errors
     more = f" and {plural(len(others), 'other cause')}" if others else ""
     return f" ({shown(first.cause, _MAX_CAUSE_CHARACTERS)}{more})"
 
@@ -160,6 +161,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
             machine=task.key.machine,
             task=task.key,
             text=text,
+            closes_when="the log can be read",
         )
     elif last.text != text:
         yield replace(last, text=text, changed_at=at)

@@ -150,23 +150,23 @@ OFFERS: tuple[Offer, ...] = (
     # -- samples
     Offer(
         name="cancel-score", scope="sample", action=_cancel("score"), letter="s",
-        word="end and score", needs="cancel sample", is_destructive=True,
-        help="End the sample and score the work it did so far.",
+        word="cancel and score", needs="cancel sample", is_destructive=True,
+        help="Cancel the sample and score the work it did so far.",
     ),
     Offer(
         name="cancel-error", scope="sample", action=_cancel("error"), letter="E",
-        word="end as error", needs="cancel sample", is_destructive=True,
-        help="End the sample and mark it errored.",
+        word="cancel as error", needs="cancel sample", is_destructive=True,
+        help="Cancel the sample and mark it errored.",
     ),
     Offer(
         name="cancel", scope="sample", action=_cancel("cancel"), letter="x",
         word="cancel", needs="cancel sample", is_destructive=True,
-        help="End the sample without a score or an error; a waiting sample leaves the queue.",
+        help="Cancel the sample without a score or an error; a queued sample leaves the queue.",
     ),
     Offer(
         name="cancel-call", scope="sample", action=Action(verb=Verb.CANCEL_CALL), letter="t",
         word="cancel tool call", needs="cancel tool call",
-        help="End one tool call in progress; the sample continues with an error from the call.",
+        help="Cancel one tool call in progress; the sample continues with an error from the call.",
     ),
     Offer(
         name="requeue", scope="sample", action=Action(verb=Verb.REQUEUE), letter="e",
@@ -187,7 +187,8 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="pause-now", scope="task", action=_PAUSE_NOW, letter="P",
         word="pause now", needs="pause now",
-        help="Also hold the samples in flight at their next model call; time limits keep running.",
+        help="Start no new samples, and hold those in flight at their next model call;"
+        " time limits keep running.",
     ),
     Offer(
         name="resume", scope="task", action=_RESUME, letter="r",
@@ -201,12 +202,12 @@ OFFERS: tuple[Offer, ...] = (
     ),
     Offer(
         name="cancel-score", scope="task", action=_cancel("score"), letter="s",
-        word="end and score", needs="cancel task", is_destructive=True,
+        word="cancel and score", needs="cancel task", is_destructive=True,
         help="Score samples in flight as they are, abandon queued samples, then end the task.",
     ),
     Offer(
         name="cancel-error", scope="task", action=_cancel("error"), letter="E",
-        word="end as error", needs="cancel task", is_destructive=True,
+        word="cancel as error", needs="cancel task", is_destructive=True,
         help="Mark samples in flight as errored, abandon queued samples, then end the task.",
     ),
     Offer(
@@ -249,7 +250,8 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="pause-now", scope="model", action=_PAUSE_NOW, letter="P",
         word="pause model now", needs="pause now",
-        help="Also hold every call to this model, graders included; time limits keep running.",
+        help="Start no new samples, and hold every call to this model, graders included;"
+        " time limits keep running.",
     ),
     Offer(
         name="resume", scope="model", action=_RESUME, letter="r",
@@ -265,7 +267,8 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="pause-now", scope="process", action=_PAUSE_NOW, letter="P",
         word="pause now", needs="pause now",
-        help="Also hold the samples in flight at their next model call; time limits keep running.",
+        help="Start no new samples, and hold those in flight at their next model call;"
+        " time limits keep running.",
     ),
     Offer(
         name="resume", scope="process", action=_RESUME, letter="r",

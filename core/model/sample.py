@@ -23,10 +23,18 @@ ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANC
 DONE_WORD = "done"
 """The word for a completed sample on screen and in options; JSON keeps Inspect's word."""
 
+NOT_STARTED = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
+"""The statuses of a sample that has not started: both are `queued` on screen, as in a task's row.
+
+Inspect says `queued` once it has taken the sample up (it starts its sandbox, or a requeue waits).
+"""
+
 
 def word_of_status(status: str) -> str:
-    """Return the word for a sample's status on screen: Inspect's own, but `done`."""
-    return DONE_WORD if status == SampleStatus.COMPLETED else status
+    """Return the word for a sample's status on screen: Inspect's own, but `done` and `queued`."""
+    if status == SampleStatus.COMPLETED:
+        return DONE_WORD
+    return str(SampleStatus.QUEUED) if status in NOT_STARTED else status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +138,12 @@ class SampleCounts:
     abandoned: int = 0
 
     @property
+    def not_started(self) -> int:
+        """All samples that have not started: `queued` on screen."""
+        return self.pending + self.queued
+
+    @property
     def total(self) -> int:
         """All samples."""
-        waiting = self.pending + self.queued + self.abandoned
+        waiting = self.not_started + self.abandoned
         return self.running + self.completed + self.error + self.cancelled + waiting

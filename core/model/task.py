@@ -6,7 +6,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from core.ids import TaskKey
-from core.model.log_summary import LogHeader, LogSamples, Metric, missing_word
+from core.model.error_causes import ErrorCauses
+from core.model.log_summary import ErrorGroup, LogHeader, LogSamples, Metric, missing_word
 from core.model.motion import Usual, WaitPoint
 from core.model.sample import Sample, SampleCounts, SampleId
 
@@ -169,7 +170,9 @@ class Task:
         waits: Its newest readings in which samples waited for retries, oldest first.
         usual: What its finished samples took.
         run_again: Its samples that were run again: how often, and whether they passed; bounded.
+        requeued: Its samples that had errored and were then requeued, by whomever; bounded.
         run_again_at: When such a sample was last seen, Unix seconds at the desk; None: never.
+        causes: Why its samples errored, as far as its process told while it ran.
         first_done_s: Seconds from its start until its first sample was completed; None: none is,
             or nobody saw when.
     """
@@ -202,7 +205,9 @@ class Task:
     run_again: Mapping[SampleId, tuple[int, bool]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    requeued: frozenset[SampleId] = frozenset()
     run_again_at: float | None = None
+    causes: ErrorCauses = ErrorCauses()
     first_done_s: float | None = None
 
     @property
@@ -232,6 +237,11 @@ class Task:
             in_flight=0,
             queued=0,
         )
+
+    @property
+    def errors(self) -> tuple[ErrorGroup, ...]:
+        """Its errors grouped by cause: of its log once that is read, else as its process told."""
+        return self.logged.errors if self.logged is not None else self.causes.groups
 
     @property
     def total_tokens(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Why samples failed, as lines: each cause with its count and one sample that has it."""
+"""Why samples errored, as lines: each cause with its count and one sample that has it."""
 
 from core.model.log_summary import ErrorGroup
 from core.text import Shown, shown

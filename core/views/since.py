@@ -102,6 +102,6 @@ def _of_task(before: SeenTask | None, now: Task) -> Iterator[_Moment]:
         yield _Moment(None, done)
     errored = counts.errored - (before.errored if before is not None else 0)
     if errored > 0:
-        yield _Moment(None, f"{plural(errored, 'more sample')} with an error", "error")
+        yield _Moment(None, f"{plural(errored, 'more sample')} errored", "error")
     if before is not None and now.state is not before.state and now.is_over:
         yield _Moment(now.ended_at, f"is over: {now.state}")

@@ -5,10 +5,18 @@ from core.format import duration_in_words
 from core.ids import TaskKey
 from core.model.process import Process, SlowPoll
 
+_PAUSE_PER_ANSWER = 250
+"""A pause that is more times as long as the poll's own answer has another cause."""
+
 
 def slow_poll_words(poll: SlowPoll) -> str:
-    """Return the pause of a poll and its cause, without a subject."""
+    """Return the pause of a poll and its cause, without a subject.
+
+    Polls of one eval share a budget, so that other answers may be the cause.
+    """
     wait = duration_in_words(poll.wait)
+    if poll.wait > _PAUSE_PER_ANSWER * poll.answer:
+        return f"polled every {wait}, because other answers of the eval took long"
     return f"polled every {wait}, because the last answer took {poll.answer:.1f}s"
 
 

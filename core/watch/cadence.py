@@ -8,7 +8,7 @@ probe makes each poll wait as well, by what polls of that kind cost the eval
 from collections.abc import Mapping
 
 from core.config.model import Cadence, TaskPhase
-from core.model.task import Task
+from core.model.task import ProgressPoint, Task
 
 SPIN_UP_S = 30.0
 """Seconds after its start in which a task spins up."""
@@ -54,17 +54,31 @@ def _has_new_trouble(task: Task, now: float) -> bool:
     """Return whether samples errored or were run again, or calls retried, in the last seconds."""
     if task.run_again_at is not None and 0 <= now - task.run_again_at <= RECENT_S:
         return True
-    if not task.trail or now - task.trail[-1].at > RECENT_S:
+    base = _point_before(task, now, RECENT_S)
+    if base is None:
         return False
+    return task.trail[-1].errored > base.errored or has_retried(task, now, RECENT_S)
+
+
+def has_retried(task: Task, now: float, within: float) -> bool:
+    """Return whether calls of a task were retried in the last `within` seconds."""
+    base = _point_before(task, now, within)
+    if base is None:
+        return False
+    newest, before = task.trail[-1].retries, base.retries
+    return newest is not None and before is not None and newest > before
+
+
+def _point_before(task: Task, now: float, within: float) -> ProgressPoint | None:
+    """Return the progress `within` seconds ago, or the oldest; None: nothing is that new."""
+    if not task.trail or now - task.trail[-1].at > within:
+        return None
     base = task.trail[0]
     for point in reversed(task.trail):  # newest first: the trail is long, the time short
         base = point
-        if now - point.at > RECENT_S:
+        if now - point.at > within:
             break
-    newest = task.trail[-1]
-    is_known = newest.retries is not None and base.retries is not None
-    retried = is_known and (newest.retries or 0) > (base.retries or 0)
-    return newest.errored > base.errored or retried
+    return base
 
 
 def cadence_of(

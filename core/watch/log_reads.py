@@ -79,7 +79,10 @@ def batch_of(fleet: Fleet, tasks: Sequence[TaskKey]) -> tuple[TaskKey, ...]:
 
 
 def _reader(fleet: Fleet, task: TaskKey) -> tuple[object, ...]:
-    return (*pythons(fleet, task)[:1], _data_dir(fleet, task))
+    location = fleet.tasks[task].row.log_location
+    # A log at a URL may need the environment of its own eval.
+    own = (task.process,) if "://" in location and not location.startswith("file://") else ()
+    return (*pythons(fleet, task)[:1], _data_dir(fleet, task), *own)
 
 
 def _data_dir(fleet: Fleet, task: TaskKey) -> str | None:

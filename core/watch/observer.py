@@ -10,6 +10,7 @@ from dataclasses import replace
 from core.config.model import WatchConfig
 from core.ctl.decode import JsonObject, count, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
+from core.ctl.error_causes import read_causes
 from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
 from core.events import (
@@ -38,6 +39,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Received
+from core.task_events import CausesSeen
 from core.text import shown
 from core.watch.full_reads import FullReads
 from core.watch.host_clock import HostClock
@@ -83,6 +85,8 @@ class Observer:
         """The last event that was made of each process; None: it is gone."""
         self._steady: dict[ProcessKey, ProcessReport] = {}
         """Reports whose event was made and whose state does not change with time."""
+        self._listed_logs: dict[ProcessKey, frozenset[str]] = {}
+        """The logs of the tasks that a process listed."""
         self._refused_since: dict[ProcessKey, float] = {}
         """When a control server was first missing, Unix seconds on the host's clock."""
         self._full_reads = FullReads()
@@ -267,8 +271,7 @@ class Observer:
                 self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key, killed=one.killed)
-                if one.left is not None:
-                    yield one.left
+                yield from one.unlisted(self._listed_logs.pop(key, frozenset()))
 
     # -- answers
 
@@ -296,6 +299,7 @@ class Observer:
     ) -> Event | None:
         if poll.task is None:
             found = task_rows(body)
+            self._listed_logs[poll.process] = frozenset(row.log_location for row in found.rows)
             return TasksSeen(
                 at=at,
                 process=poll.process,
@@ -307,6 +311,11 @@ class Observer:
         if poll.kind == "score":
             metrics = score_metrics(body)
             return ScoreSeen(at=at, task=poll.task, metrics=metrics) if metrics else None
+        if poll.kind == "causes":
+            read = read_causes(body)
+            return CausesSeen(
+                at=at, task=poll.task, eval_id=poll.eval_id, as_of=read.as_of, causes=read.causes
+            )
         whole = poll.kind == "samples" and (first or AS_OF not in poll.path)
         return self._samples(poll, poll.task, body, clock, at, whole=whole)
 

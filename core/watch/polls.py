@@ -7,12 +7,13 @@ from typing import Literal
 
 from core.config.model import WatchConfig
 from core.ctl import routes
+from core.ctl.error_causes import MAX_CAUSE_ROWS
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.model.sample import SampleStatus
 from core.model.task import Task
-from core.watch.cadence import cadence_of
+from core.watch.cadence import cadence_of, has_retried
 
 MAX_ROWS = 500
 """Maximum sample rows of one answer; the rest are only counted."""
@@ -22,14 +23,19 @@ MAX_COMPARED = 150
 """Up to this many running and queued samples, every answer lists all of them."""
 ERRORS_INTERVAL_S = 30.0
 """Seconds between two polls of errored samples that other answers left out."""
+CAUSES_INTERVAL_S = 15.0
+"""Minimum seconds between two reads of why samples of a task errored."""
 SCORE_INTERVAL_S = 60.0
 """Seconds between two polls of a running score."""
 FULL_READ_INTERVAL_S = 120.0
 """Seconds until a running task's samples are read in full again.
 
-A delta misses what changes without an event of its own: a retry wait that began, a sample that
-was cancelled before its start.
+A delta misses what changes without an event of its own, such as a sample that was cancelled before
+its start.
 """
+RETRIES_WATCHED_S = 60.0
+"""For so long after a retry the running samples are read in full too, seconds: a delta leaves out a
+sample whose only change is that it waits for its next try."""
 ENDED_INTERVAL_S = 5.0
 """Seconds between two polls of the task list of a process that has an ended task."""
 PARKED_INTERVAL_S = 30.0
@@ -44,7 +50,7 @@ MAX_NAME_LENGTH = 500
 
 TASKS_POLL = "tasks"
 """The name of the poll of a process's task list."""
-PollKind = Literal["tasks", "samples", "running", "errors", "score"]
+PollKind = Literal["tasks", "samples", "running", "errors", "causes", "score"]
 DELTA_API_VERSION = 5
 """API version from which a delta has the counts of the whole task (Inspect 0.3.250)."""
 
@@ -110,7 +116,18 @@ def polls_for(
             ):
                 is_paused = task.row.quiesced and not focused
                 pause = max(cadence.samples, PAUSED_INTERVAL_S) if is_paused else cadence.samples
-                polled.append(_PolledTask(task, pause, ended=ended, focused=focused, deltas=deltas))
+                waits = deltas and waits_for_retries(task, now)
+                polled.append(
+                    _PolledTask(
+                        task,
+                        pause,
+                        ended=ended,
+                        focused=focused,
+                        deltas=deltas,
+                        waits=waits,
+                        lacks_causes=deltas and lacks_causes(task, now),
+                    )
+                )
         yield Poll(kind="tasks", process=key, name=TASKS_POLL, path=routes.TASKS, every=every)
     if len(polled) > MAX_POLLED_TASKS:
         polled.sort(key=lambda each: (not each.focused, each.ended))
@@ -133,6 +150,33 @@ class _PolledTask:
     ended: bool
     focused: bool
     deltas: bool
+    waits: bool
+    lacks_causes: bool
+
+
+def waits_for_retries(task: Task, now: float) -> bool:
+    """Return whether samples of a task wait for retries, or may do so: calls were just retried."""
+    is_known = bool(task.waits) and task.waits[-1].waiting > 0
+    return is_known or has_retried(task, now, RETRIES_WATCHED_S)
+
+
+def lacks_causes(task: Task, now: float) -> bool:
+    """Return whether samples errored since their causes were read, and a new read may be made.
+
+    The texts of such a read are the only ones that evalroom asks for by itself. It keeps none of
+    them (`core.ctl.error_causes`).
+    """
+    causes, errored = task.causes, task.row.samples.errored
+    is_of_attempt = causes.eval_id == task.row.eval_id
+    if causes.heard_at is not None and is_of_attempt:
+        is_soon = 0 <= now - causes.heard_at < CAUSES_INTERVAL_S
+        return errored != causes.errored and not is_soon
+    return errored > 0
+
+
+def causes_since(task: Task) -> float | None:
+    """Return the time from which the causes of errors are not read, on the eval's clock."""
+    return task.causes.as_of if task.causes.eval_id == task.row.eval_id else None
 
 
 def _can_answer(process: Process) -> bool:
@@ -157,13 +201,13 @@ def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
         task=key,
         eval_id=eval_id,
     )
-    if focused and not ended:
+    if (focused or polled.waits) and not ended:
         yield Poll(
             kind="running",
             process=key.process,
             name=f"r/{place}",
             path=routes.samples(eval_id, status=("running", "queued"), limit=MAX_ROWS),
-            every=2 * every,
+            every=every if polled.waits else 2 * every,
             task=key,
             eval_id=eval_id,
         )
@@ -174,6 +218,16 @@ def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
             name=f"e/{place}/{generation}",
             path=routes.samples(eval_id, status=("error",), limit=MAX_ROWS),
             every=ONCE_S if ended else ERRORS_INTERVAL_S,
+            task=key,
+            eval_id=eval_id,
+        )
+    if polled.lacks_causes and not ended:
+        yield Poll(
+            kind="causes",
+            process=key.process,
+            name=f"c/{place}",
+            path=_causes_path(eval_id, causes_since(task)),
+            every=ONCE_S,
             task=key,
             eval_id=eval_id,
         )
@@ -192,6 +246,12 @@ def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
 def _samples_path(eval_id: str, *, is_delta: bool) -> str:
     since = routes.AS_OF if is_delta else None
     return routes.samples(eval_id, active_since=since, limit=MAX_ROWS)
+
+
+def _causes_path(eval_id: str, since: float | None) -> str:
+    return routes.samples(
+        eval_id, active_since=since, status=("error",), limit=MAX_CAUSE_ROWS, content=True
+    )
 
 
 @lru_cache(maxsize=20_000)

@@ -1,6 +1,8 @@
 """Decodes the processes of a `processes` frame, and their states."""
 
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -63,8 +65,8 @@ class ProcessReport:
         event: The process as an event, with its state when the frame was made.
         channel: The probe's word for the state of its control socket.
         alive: Whether the process is alive.
-        left: The logs of an eval without a control server, once it has ended; None: it is alive,
-            had a control server, or named no log.
+        left: The logs of an eval that has ended: its tasks may never have been listed. None: it is
+            alive, or no log is known to be its own.
         killed: Whether the kernel killed it for lack of memory, and how that is known.
     """
 
@@ -83,6 +85,13 @@ class ProcessReport:
     def is_steady(self) -> bool:
         """Whether its state stays the same while time passes."""
         return self.alive and not self.is_refused and self.event.waiting_since is None
+
+    def unlisted(self, listed: AbstractSet[str]) -> Iterator[DeadEvalFound]:
+        """Yield what it left, unless all the logs are among `listed`, as paths or URLs."""
+        if self.left is not None and not all(
+            log in listed or f"file://{log}" in listed for log in self.left.logs
+        ):
+            yield self.left
 
     def at_time(
         self, clock: float, at: float, *, refused_since: float, former: ProcessState | None = None
@@ -199,14 +208,20 @@ def _killed(row: JsonObject) -> OutOfMemory:
 
 
 def _slow_polls(row: JsonObject) -> tuple[SlowPoll, ...]:
-    """Return the slow polls of tasks and samples, which are those that rows are made of."""
-    found: list[SlowPoll] = []
+    """Return the slow polls of tasks and samples, which are those that rows are made of.
+
+    Several polls read the samples of one task, and share their pauses: the one with the slowest
+    answer, which caused the pause, stands for them.
+    """
+    found = dict[str | None, SlowPoll]()
     for each in objects(row, "slow_polls")[:_MAX_SLOW_POLLS]:
         wait, took, name = number(each, "wait"), number(each, "took"), _short(each, "name")
         task_id = sampled_task(name or "")
         if wait is not None and took is not None and (name == TASKS_POLL or task_id):
-            found.append(SlowPoll(wait=max(0.0, wait), answer=max(0.0, took), task_id=task_id))
-    return tuple(found)
+            poll = SlowPoll(wait=max(0.0, wait), answer=max(0.0, took), task_id=task_id)
+            if task_id not in found or found[task_id].answer < poll.answer:
+                found[task_id] = poll
+    return tuple(found.values())
 
 
 def _short(row: JsonObject, name: str) -> str | None:

@@ -74,8 +74,17 @@ class AgentWatch:
         return self._seen
 
     def help(self) -> None:
-        """Note that another machine's login now helps this one, so that `changed` returns."""
+        """Note that another machine's login now helps this one: `changed` and `helped` return."""
         self._is_helped.set()
+
+    def forget_help(self) -> None:
+        """Forget an earlier `help`: a new try begins."""
+        self._is_helped.clear()
+
+    async def helped(self) -> None:
+        """Wait for `help`."""
+        await self._is_helped.wait()
+        self._is_helped.clear()
 
     async def changed(self) -> None:
         """Wait until an agent with other keys than at the last try answers, or for `help`.

@@ -53,7 +53,7 @@ class Way:
         known_hosts: evalroom's own file of accepted host keys.
         login: Logs in to one of them.
         is_interactive: Whether `login` may ask the operator.
-        on_reached: Called when another machine signs in where this one needed the operator.
+        on_reached: Called when another machine reaches a jump host at which this one failed.
     """
 
     machine: MachineName
@@ -135,7 +135,7 @@ class _Jump:
         error: Why the last try failed; None: it did not.
         failures: How many tries failed one after the other.
         held_until: Until when `error` is the answer for every machine, monotonic seconds.
-        waiting: What to call once it is reached, by machine: they wait for the operator.
+        waiting: What to call once it is reached, by machine: their last try failed here.
     """
 
     credentials: Credentials = field(default_factory=Credentials)
@@ -164,9 +164,8 @@ class _Jump:
             on_reached()
 
     def failed_for(self, way: Way, error: MachineError) -> MachineError:
-        """Return `error` for one machine; it is told if the operator then signs in elsewhere."""
-        if isinstance(error, NeedsYou):
-            self.waiting[way.machine] = way.on_reached
+        """Return `error` for one machine; it is told once another machine reaches this host."""
+        self.waiting[way.machine] = way.on_reached
         return _for(way.machine, error)
 
 

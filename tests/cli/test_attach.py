@@ -30,8 +30,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 @pytest.mark.slow
 def test_a_display_is_shown_here_and_only_named_without_a_terminal(here: Home) -> None:
-    ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json",
-                   timeout=90)  # fmt: skip
+    ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json")
     assert ran.json["state"] == "success"
     run = ran.json["run_id"]
     printed = here.run("attach", run, "--json").json

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import EVALROOM, Home, machine
+from tests.support.waiting import WAIT_S
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_a_closed_descriptor_is_not_a_crash(
     line = " ".join((*EVALROOM, *words, closed))
     ran = subprocess.run(
         ["/bin/sh", "-c", line], env=home.env, cwd=tmp_path, check=False, capture_output=True,
-        text=True, timeout=50,
+        text=True, timeout=WAIT_S,
     )  # fmt: skip
     assert (ran.returncode, "crashed" in ran.stderr) == (status, False), ran.stderr
     assert says in ran.stdout + ran.stderr

@@ -27,7 +27,7 @@ from tests.support.evals import short_folder
 from tests.support.fleets import NOW
 from tests.support.specs import SMOKE
 from tests.support.terminal import Terminal
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 YES = Consent(yes=True)
 RIGHT, WRONG = Consent(confirm=("turns",)), Consent(confirm=("turn",))
@@ -158,7 +158,7 @@ def ready(home: Home) -> Iterator[Home]:
         (home.folder / "fetched.toml").write_text(SMOKE + 'inspect = "0.3.285"\n')
         subprocess.run(
             [*EVALROOM, "secrets", "set", "A_KEY"], env=home.env, cwd=home.folder, input=b"x",
-            check=True, capture_output=True, timeout=30,
+            check=True, capture_output=True, timeout=WAIT_S,
         )  # fmt: skip
         yield home
 

@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -15,7 +16,7 @@ from tests.support.evals import short_folder
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
 from tests.support.processes import environ_of, working_in
 from tests.support.terminal import Terminal
-from tests.support.waiting import wait_until
+from tests.support.waiting import EVAL_S, WAIT_S, wait_until
 
 
 @pytest.fixture
@@ -37,6 +38,13 @@ def the_eval_in(place: Path) -> int:
     return wait_until(alone, "one process works there", seen=lambda: working_in(place))
 
 
+def until_it_runs(demo: subprocess.Popen[bytes]) -> None:
+    """Read what a demo prints until it has seen samples of its eval."""
+    assert demo.stdout is not None
+    while not re.search(rb"sums: \d+/", line := demo.stdout.readline()):
+        assert line
+
+
 def nothing_is_left(place: Path) -> None:
     """Wait until neither a folder nor a process of a demo is left; the test saw them before."""
 
@@ -51,7 +59,7 @@ def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
 ) -> None:
     child = home.start("demo", "--seconds", "12", err=subprocess.PIPE)
     the_eval_in(place)
-    out, err = child.communicate(timeout=110)
+    out, err = child.communicate(timeout=EVAL_S)
     assert child.returncode == 0, err
     lines = out.decode().splitlines()
     [sums] = [line for line in lines if line.startswith("evalroom/sums ")]
@@ -71,30 +79,27 @@ def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
 def test_an_interrupt_ends_the_eval_and_leaves_nothing(
     home: Home, place: Path, number: signal.Signals
 ) -> None:
-    child = home.start("demo", "--seconds", "100", err=subprocess.PIPE)
-    assert child.stdout is not None
+    child = home.start("demo", "--seconds", "1000", err=subprocess.PIPE)
     assert child.stderr is not None
-    while b"sums: 0/" not in (line := child.stdout.readline()):
-        assert line
+    until_it_runs(child)
     the_eval_in(place)
     child.send_signal(number)
-    assert child.wait(40) == 128 + number
+    assert child.wait(WAIT_S) == 128 + number
     assert child.stderr.read() == b""
     nothing_is_left(place)
+    assert child.stdout is not None
     child.stdout.close()
     child.stderr.close()
 
 
 @pytest.mark.slow
 def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> None:
-    child = home.start("demo", "--seconds", "100", err=subprocess.PIPE)
-    assert child.stdout is not None
+    child = home.start("demo", "--seconds", "1000", err=subprocess.PIPE)
     assert child.stderr is not None
-    while b"sums: 0/" not in (line := child.stdout.readline()):
-        assert line
+    until_it_runs(child)
     with child:  # its pipes are closed also where an assertion fails
         os.kill(the_eval_in(place), signal.SIGKILL)
-        assert child.wait(80) == 1
+        assert child.wait(WAIT_S) == 1
         failed = child.stderr.read()
         assert b"did not succeed (" in failed
         assert b"evalroom/sums lost" in failed  # the other task may have run still, too
@@ -104,9 +109,11 @@ def test_an_eval_that_is_killed_is_not_a_success(home: Home, place: Path) -> Non
 def test_the_room_opens_on_it_and_a_terminal_that_goes_away_takes_all_with_it(
     home: Home, place: Path
 ) -> None:
-    terminal = Terminal([*EVALROOM, "demo", "--seconds", "100"], env=home.env, cwd=home.folder)
+    terminal = Terminal([*EVALROOM, "demo", "--seconds", "1000"], env=home.env, cwd=home.folder)
     try:
-        terminal.until("generating", 60)
+        terminal.until("generating")
+        terminal.type(b"2p")
+        terminal.shows("launched by  you")
         assert terminal.process.poll() is None
         the_eval_in(place)
     finally:

@@ -13,7 +13,7 @@ from core.ids import MachineName
 from tests.support.commands import EVALROOM, Home
 from tests.support.processes import children_of, lives
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 
 def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
         assert line
     [probe] = wait_until(lambda: children_of(child.pid), "the probe runs")
     child.send_signal(number)
-    assert child.wait(40) == status
+    assert child.wait(WAIT_S) == status
     assert child.stderr.read() == b""
     wait_until(lambda: not lives(probe), "the probe is gone")
     child.stdout.close()
@@ -145,7 +145,7 @@ def test_a_pipe_whose_reader_went_away_is_not_an_error(home: Home, words: str) -
     try:
         done = subprocess.run(
             [*EVALROOM, *words.split()], env=home.env, stdin=subprocess.DEVNULL, stdout=writer,
-            stderr=subprocess.PIPE, check=False, timeout=30,
+            stderr=subprocess.PIPE, check=False, timeout=WAIT_S,
         )  # fmt: skip
     finally:
         os.close(writer)
@@ -160,7 +160,7 @@ def test_a_watch_ends_when_its_reader_goes_away(home: Home) -> None:
     assert child.stderr is not None
     child.stdout.readline()
     child.stdout.close()
-    assert child.wait(40) == 141
+    assert child.wait(WAIT_S) == 141
     assert child.stderr.read() == b""
     child.stderr.close()
 
@@ -174,7 +174,7 @@ def test_output_that_can_not_be_written_is_a_sentence_and_no_crash(home: Home, w
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             [*EVALROOM, *words.split()], env=home.env, stdin=subprocess.DEVNULL, stdout=full,
-            stderr=subprocess.PIPE, check=False, timeout=30, text=True,
+            stderr=subprocess.PIPE, check=False, timeout=WAIT_S, text=True,
         )  # fmt: skip
     assert done.stderr == (
         "evalroom: can't write the output: No space left on device\n  write it to another place\n"

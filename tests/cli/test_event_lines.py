@@ -5,7 +5,7 @@ import tracemalloc
 from cli.render.events import EventLines
 from core.events import ProcessGone
 from core.ids import ProcessKey, TaskKey
-from tests.support.fleets import H1, NOW, sample, samples_seen
+from tests.support.fleets import H1, NOW, causes_seen, sample, samples_seen
 
 
 def test_a_watch_of_weeks_forgets_the_samples_of_processes_that_ended() -> None:
@@ -29,3 +29,12 @@ def test_a_watch_of_weeks_forgets_the_samples_of_processes_that_ended() -> None:
     finally:
         tracemalloc.stop()
     assert grown < 100_000
+
+
+def test_a_cause_of_errors_is_told_once_and_without_control_characters() -> None:
+    lines = EventLines()
+    causes = ((1, 1, "E: bad"), (2, 1, "E: bad"), (3, 1, "E: \x1b[2J"))
+    [bad, hidden] = lines.of(causes_seen(*causes))
+    assert bad.endswith("a sample errored: E: bad")
+    assert "\x1b" not in hidden
+    assert lines.of(causes_seen(*causes)) == []

@@ -98,3 +98,32 @@ def test_a_finding_names_its_task_so_that_it_can_be_typed(home: Home) -> None:
     printed = home.run("findings").out
     for name in ("t1", "t2"):
         assert re.search(rf"here:\S*{name} \(task {name}\)", printed), printed
+
+
+def test_an_id_that_is_wrong_closed_or_old_is_named_with_what_to_do(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    path = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
+    now = time.time()
+    link = replace(finding("link", is_kept=False), opened_at=now - 60)
+    over = replace(link, id="over", closed_at=now - 30)
+    old = replace(link, id="old", opened_at=now - 9 * 86_400, closed_at=now - 8 * 86_400)
+
+    async def keep() -> None:
+        async with Database.at(path) as database:
+            journal = Journal(database, limit_mib=64, clock=SetClock())
+            await journal.keep_findings([link, over, old])
+
+    run_async(keep())
+    for verb in (("ack",), ("mute", "--for", "1h")):
+        for name, words in (("over", "closed at"), ("old", "no finding of the last 7 days")):
+            ran = home.run("findings", *verb, short(name))
+            assert ran.status == 2, ran
+            assert words in ran.err
+            assert "evalroom findings" in ran.err
+    assert home.run("findings", "ack", short("link")).out == "1 finding acknowledged\n"
+    again = home.run("findings", "ack", short("link"))
+    assert (again.status, again.out) == (0, "0 findings acknowledged\n")
+    assert "was acknowledged at" in again.err
+    both = home.run("findings", "mute", short("link"), "--end", "--for", "2h")
+    assert both.status == 2
+    assert "leave --for out" in both.err

@@ -75,6 +75,34 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
         assert "here did not answer in time" in given_up.err
 
 
+def test_a_command_waits_for_an_eval_that_is_blocked_as_long_as_its_timeout(home: Home) -> None:
+    answers = Event()
+
+    def serve(connection: socket.socket, line: str) -> bool:
+        method, path, _ = line.split()
+        answers.wait(WAIT_S)
+        known: dict[str, Any] = {"/tasks": [ROW], "/openapi.json": routes()}
+        value = known.get(path, {}) if method == "GET" else {**GOOD, "dry_run": True}
+        connection.sendall(http(json.dumps(value).encode()))
+        return True
+
+    data_dir = Path(home.folder) / "data"
+    blocked_soon = {**NOTED, "STARVED_AFTER_S": "2"}
+    with fake_eval(data_dir, serve) as fake:
+        home.watch_here(data_dir)
+        words = ("act", "pause", f"here:{ROW['task_id']}", "--dry-run")
+        child = home.start(*words, err=-1, env=blocked_soon)
+        assert child.stderr is not None
+        waits = (
+            f"evalroom: waiting for process {fake.pid} on here, which may be blocked, for at most"
+        )
+        notes = iter(child.stderr.readline, b"")
+        assert any(waits in note.decode() for note in notes)
+        answers.set()
+        out, err = child.communicate(timeout=WAIT_S)
+        assert child.returncode == 0, (out, err)
+
+
 def test_a_process_that_was_not_read_is_named_where_a_target_is_missing() -> None:
     fleet = fleet_after(probe_answered(), fleet=running_fleet())
     failed = ReadFailed(at=NOW, process=process_key(), what="tasks", reason="not read now")

@@ -9,6 +9,7 @@ from ssh.shipped.probe.probe import LEASE_S
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import Evals
 from tests.support.terminal import Terminal
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("guides")
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("guides")
 @pytest.mark.slow
 def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_path: Path) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 3_000, "seconds": 0.5},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)
@@ -66,7 +67,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))
     assert ended.status == 0, ended
     assert "the process is gone; 1 log: 1 cancelled" in ended.out
-    assert one.popen.wait(40) == 0
+    assert one.popen.wait(WAIT_S) == 0
     again = home.run("guide", "resume", left["id"], "--yes")
     assert (again.status, "has ended" in again.err) == (2, True)
 
@@ -76,7 +77,7 @@ def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_prob
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 4, "seconds": 600},
+        "quiet", eval_set=True, args={"samples": 4, "seconds": 3_600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.commands import Home
 from tests.support.evals import Eval, running_evals
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 RULES = "\n[judge.stall]\ntool = { suspect = 1, alarm = 4 }\n"
 FIELDS = [
@@ -64,11 +64,13 @@ def test_a_hung_tool_is_told_with_a_command_that_helps_and_its_end_ends_the_watc
     assert home.run("findings", "mute", stall["id"], "--end").status == 0
 
     watch = home.start("watch", "--findings", "--json", "--until", "done")
+    assert watch.stdout is not None
     try:
+        assert watch.stdout.readline(), "it watches: it has printed what is open"
         _, *words = shlex.split(cancel["command"])
         ended = home.run(*words, "--yes")
         assert ended.status == 0, ended
-        out, _ = watch.communicate(timeout=60)
+        out, _ = watch.communicate(timeout=WAIT_S)
     finally:
         if watch.poll() is None:
             watch.send_signal(signal.SIGTERM)

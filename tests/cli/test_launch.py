@@ -61,7 +61,7 @@ def test_what_happens_on_an_error_is_asked_for(home: Home) -> None:
     (home.folder / "s.toml").write_text(SMOKE.replace('"continue"', '""'))
     ran = home.run("launch", "s.toml", "--dry-run")
     assert ran.status == 1
-    assert '"stop": the first failed sample ends the task' in ran.err
+    assert '"stop": the first errored sample ends the task' in ran.err
 
 
 def test_a_machine_that_the_config_lacks_is_reported(home: Home) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import EVALROOM, Home, machine
+from tests.support.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_a_spec_may_come_through_a_pipe(home: Home) -> None:
     writes.start()
     ran = home.run("launch", "pipe", "--dry-run")
     assert "nonsense" in ran.err
-    writes.join(10)
+    writes.join(WAIT_S)
 
 
 def test_a_template_that_is_a_pipe_holds_up_nothing(home: Home) -> None:
@@ -63,7 +64,7 @@ def test_a_recording_that_is_a_pipe_is_a_sentence(tmp_path: Path) -> None:
     home = Home(tmp_path)
     ran = subprocess.run(
         [EVALROOM[0], "-c", read], env=home.env, cwd=tmp_path, capture_output=True, text=True,
-        check=False, timeout=30,
+        check=False, timeout=WAIT_S,
     )  # fmt: skip
     assert "can't read the recording pipe" in ran.stderr
     assert "no program wrote to it" in ran.stderr

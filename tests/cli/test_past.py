@@ -3,12 +3,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.commands import Home
 from tests.support.evals import Evals
-
-pytestmark = pytest.mark.timeout(240)
+from tests.support.waiting import WAIT_S
 
 
 def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Evals) -> None:
@@ -18,12 +15,12 @@ def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Eval
         "errors", args={"samples": 3, "sleep": 0.05}, data_dir=data_dir,
         options=("--no-fail-on-error",), keep=True,
     )  # fmt: skip
-    dies = evals.start("turns", args={"samples": 2, "sleep": 60}, data_dir=data_dir)
+    dies = evals.start("turns", args={"samples": 2, "sleep": 3_600}, data_dir=data_dir)
     for one in (ends, dies):
         one.wait_ready()
     ends.wait_finished()
     dies.wait_rows(bool)
-    watch = home.start("watch", "--json", "--for", "120")
+    watch = home.start("watch", "--json", "--for", "600")
     assert watch.stdout is not None
     logs, running = set[str](), False
     while not (logs and running):
@@ -33,7 +30,7 @@ def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Eval
         if event["event"] == "TasksSeen":
             running |= any(row["task"] == "turns" for row in event["rows"])
     watch.terminate()
-    watch.wait(40)
+    watch.wait(WAIT_S)
     watch.stdout.close()
     ends.release()
     dies.kill()  # while no evalroom is open

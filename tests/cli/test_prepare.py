@@ -65,7 +65,6 @@ def test_with_a_given_interpreter_nothing_is_to_be_fetched(far: Home) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_each_thing_is_answered_and_a_second_time_all_is_there(far: Home) -> None:
     words = ("machines", "prepare", "far", "s.toml", "--yes")
     ran = far.run(*words, env=uv_env(), timeout=250)

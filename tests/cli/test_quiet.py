@@ -43,7 +43,7 @@ def test_nothing_that_a_library_logs_is_written_to_the_terminal(home: Home) -> N
     terminal = Terminal(COMMAND, env=home.env, cwd=home.folder)
     try:
         terminal.until("here")
-        terminal.until("up", 30)
+        terminal.until("up")
         terminal.type("q")
         terminal.until("stay")
         terminal.type("\r")

@@ -81,8 +81,8 @@ def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) 
         raw.execute("CREATE TABLE later (x)")
     raw.close()
     with opened(home) as terminal:
-        terminal.until("nothing is stored", 30)
-        terminal.until("up", 30)
+        terminal.until("nothing is stored")
+        terminal.until("up")
         assert leave(terminal) == 0
 
 
@@ -108,7 +108,7 @@ def test_the_room_says_that_an_unusable_history_was_moved_aside(home: Home) -> N
     file.write_bytes(b"garbage" * 1_000)
     home.watch_here(home.folder / "d")
     with opened(home) as terminal:
-        terminal.until("unusable", 30)
+        terminal.until("unusable")
         assert leave(terminal) == 0
     [kept] = file.parent.glob("*.unusable-*")
     assert kept.read_bytes() == b"garbage" * 1_000

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support.commands import EVALROOM, Home, Ran
 from tests.support.terminal import Terminal
+from tests.support.waiting import WAIT_S
 
 VALUE = "sk-never-to-be-seen-again"
 
@@ -13,7 +14,7 @@ VALUE = "sk-never-to-be-seen-again"
 def _set(home: Home, name: str, value: bytes, *more: str) -> Ran:
     done = subprocess.run(
         [*EVALROOM, "secrets", "set", name, *more], env=home.env, cwd=home.folder, input=value,
-        capture_output=True, check=False, timeout=50,
+        capture_output=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
     return Ran(status=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 

@@ -11,7 +11,9 @@ import pytest
 
 from tests.support.commands import Home, machine
 from tests.support.ctl import Ctl
-from tests.support.evals import Eval, Evals, hostile_group, parked_group
+from tests.support.evals import Eval, Evals
+from tests.support.shared_evals import hostile_group, parked_group
+from tests.support.waiting import WAIT_S
 
 OURS = {"machine", "age_seconds"}
 CLOCKS = {"tokens_per_second", "total_time", "as_of"}
@@ -222,17 +224,20 @@ def test_machines_wait_for_what_docker_answers(home: Home) -> None:
 
 
 def test_a_watch_reports_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.3})
+    gate = evals.folder / "gate"
+    one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.3, "gate": gate})
     home.watch_here(one.data_dir)
-    child = home.start("watch", "--json", "--for", "55")
+    child = home.start("watch", "--json", "--for", "600")
     assert child.stdout is not None
     seen: list[dict[str, Any]] = []
     while not seen or seen[-1]["event"] != "LogRead":
         line = child.stdout.readline()
         assert line, seen[-3:]
         seen.append(json.loads(line))
+        if seen[-1]["event"] == "SamplesSeen":
+            gate.touch()
     child.terminate()
-    assert child.wait(40) == 143
+    assert child.wait(WAIT_S) == 143
     child.stdout.close()
     kinds = [each["event"] for each in seen]
     assert kinds[0] in {"LinkChanged", "MachineNamed"}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import EVALROOM, Home, machine
+from tests.support.waiting import WAIT_S
 
 _COMMANDS = (
     "status --json",
@@ -41,7 +42,7 @@ def test_commands_work_in_odd_surroundings(tmp_path: Path, name: str) -> None:
         line = f'{before}exec "$@"'
         ran = subprocess.run(
             ["/bin/sh", "-c", line, "sh", *EVALROOM, *words.split()], cwd=home.folder,
-            env={**home.env, **variables}, capture_output=True, check=False, timeout=60,
+            env={**home.env, **variables}, capture_output=True, check=False, timeout=WAIT_S,
         )  # fmt: skip
         err = ran.stderr.decode(errors="replace")
         assert (ran.returncode, "Traceback" in err, "crashed" in err) == (0, False, False), err

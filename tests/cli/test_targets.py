@@ -12,7 +12,7 @@ def test_a_sample_is_reached_by_its_id_and_by_every_name_that_was_printed(
     home: Home, evals: Evals
 ) -> None:
     one = evals.start(
-        "quiet", args={"ids": "|".join(IDS), "seconds": 600}, options=("--max-samples=5",)
+        "quiet", args={"ids": "|".join(IDS), "seconds": 3_600}, options=("--max-samples=5",)
     ).wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] == len(IDS))
     home.watch_here(one.data_dir)

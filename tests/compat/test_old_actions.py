@@ -12,7 +12,7 @@ from tests.compat.test_old_inspect import VERSIONS, python_with
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 _SOFT, _HARD = Action(verb=Verb.PAUSE), Action(verb=Verb.PAUSE, now=True)
 _RESUME, _DRAIN = Action(verb=Verb.RESUME), Action(verb=Verb.DRAIN)

@@ -128,8 +128,8 @@ async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
             assert process.state not in {ProcessState.HEADLESS, ProcessState.GONE}
             return process.state is ProcessState.PARKED
 
-        await watched.until(parked, "it parks", 90)
-        await watched.until(lambda: _proved(watched, old_eval), "its log's word", 60)
+        await watched.until(parked, "it parks")
+        await watched.until(lambda: _proved(watched, old_eval), "its log's word")
         over = watched.task(old_eval, "turns")
         assert over is not None
         assert over.header is not None
@@ -172,14 +172,14 @@ async def test_the_trace_shows_a_hung_command_of_an_old_inspect(version: str, ev
             told = operations_of(watched.fleet, task).values()
             return [each.words for each in told] == ["sleep 1000"]
 
-        await watched.until(hangs, "its trace names the command", 60)
+        await watched.until(hangs, "its trace names the command")
 
 
 async def test_the_content_of_an_old_sample_is_read_or_reported_as_missing(
     version: str, old_eval: Eval, gate: Path
 ) -> None:
     open_gate(gate)
-    old_eval.wait_finished(seconds=90)
+    old_eval.wait_finished()
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
         task = watched.task(old_eval, "turns")

@@ -12,6 +12,7 @@ from tests.compat.test_old_inspect import python_with
 from tests.support.fetching import LocalWorker
 from tests.support.specs import plan, spec
 from tests.support.surveys import of, preflight, texts
+from tests.support.waiting import WAIT_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
@@ -28,5 +29,7 @@ async def test_the_limits_of_an_old_inspect_are_reported(
     tmp_path: Path, version: str, says: str
 ) -> None:
     made = plan(spec(text=of("evalroom/smoke") + f'python = "{python_with(version)}"\n'))
-    checks = await preflight(LocalWorker(tmp_path), made, HERE, Fleet(), secrets=(), deadline=90)
+    checks = await preflight(
+        LocalWorker(tmp_path), made, HERE, Fleet(), secrets=(), deadline=WAIT_S
+    )
     assert any(each.startswith(says) for each in texts(checks)), texts(checks)

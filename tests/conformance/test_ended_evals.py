@@ -17,9 +17,8 @@ from core.ids import SampleKey
 from core.model.log_summary import LogCounts
 from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, ended, this_computer, watching, watching_eval
+from tests.support.eval_turns import turn_before_all
 from tests.support.evals import Evals
-
-pytestmark = pytest.mark.timeout(240)
 
 
 async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_read(
@@ -121,7 +120,7 @@ async def test_drained_and_cancelled_samples_are_neither_done_nor_errored(
 
 
 async def test_a_task_that_was_cancelled_by_an_order_has_not_failed(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     async with watching_eval(one) as watched:
         await asyncio.to_thread(
             one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
@@ -140,7 +139,7 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
     evals: Evals,
 ) -> None:
     one = evals.start(
-        "turns", "tools", args={"samples": 4, "sleep": 30, "seconds": 30},
+        "turns", "tools", args={"samples": 4, "sleep": 3_600, "seconds": 3_600},
         options=("--max-tasks=2",),
     ).wait_ready()  # fmt: skip
     async with watching_eval(one) as watched:
@@ -164,13 +163,13 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             task = watched.task(one, "tools")
             return task is not None and task.state is TaskState.LOST
 
-        await watched.until(found, "the log is found again", 90)
+        await watched.until(found, "the log is found again")
 
 
 async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_left(
     evals: Evals,
 ) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     await asyncio.to_thread(
         one.wait_rows, lambda rows: len(rows) == 1 and rows[0]["samples"]["in_flight"] > 0
     )
@@ -201,11 +200,13 @@ async def test_an_eval_that_nobody_saw_and_that_was_killed_is_lost_by_what_it_le
 
 
 async def test_an_eval_without_a_control_server_is_described_from_its_log(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 3, "sleep": 3}, options=("--ctl-server=false",))
+    gate = evals.folder / "gate"
+    one = evals.start("turns", args={"samples": 3, "gate": gate}, options=("--ctl-server=false",))
     machine = replace(this_computer(one.data_dir), python=one.python)
     async with watching([machine], one.folder / "known_hosts") as watched:
         process = await watched.until(lambda: watched.process(one), "it is listed")
         assert not process.tasks
+        gate.touch()
         [task] = await ended(watched, one, 1)
         assert list(watched.fleet.processes) == [process.key]
     assert (task.state, task.row.task) == (TaskState.SUCCESS, "turns")
@@ -225,3 +226,34 @@ async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never
         [task] = await ended(again, one, 1)
     assert task.state is TaskState.SUCCESS
     assert task.progress.completed == 2
+
+
+async def test_evals_that_end_before_they_were_asked_have_rows_from_their_own_logs(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(evals.folder))
+    how = {"log_dir": evals.folder / "shared", "data_dir": evals.folder / "data"}
+    ends = evals.start("turns", args={"samples": 2, "turns": 1, "sleep": 0}, keep=True, **how)
+    dies = evals.start("turns", args={"samples": 1, "turns": 1, "sleep": 300}, **how)
+    for one in (ends, dies):
+        one.wait_ready()
+    ends.wait_finished()
+    dies.wait_rows(lambda rows: bool(rows[0]["log_location"]))
+    with turn_before_all(ends.pid), turn_before_all(dies.pid):
+        async with watching_eval(ends) as watched:
+            await watched.until(
+                lambda: watched.process(ends) and watched.process(dies), "both are listed"
+            )
+            assert not watched.fleet.tasks
+            ends.release()
+            dies.kill()
+
+            def states() -> list[TaskState]:
+                return [task.state for one in (ends, dies) for task in watched.tasks(one)]
+
+            await watched.until(
+                lambda: states() == [TaskState.SUCCESS, TaskState.LOST], "their logs were read"
+            )
+            [task] = watched.tasks(ends)
+            assert task.logged is not None
+            assert task.logged.counts.completed == 2

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from tests.support.evals import Eval, parked_group, paused_group
+from tests.support.evals import Eval
+from tests.support.shared_evals import parked_group, paused_group
 
 
 @parked_group

@@ -13,8 +13,9 @@ from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskRow, TaskState
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals, parked_group, paused_group
+from tests.support.evals import Eval, Evals
 from tests.support.rows import CLOCKS, plain, sample_ids
+from tests.support.shared_evals import parked_group, paused_group
 
 BOTH = [
     pytest.param("parked_eval", marks=parked_group),
@@ -88,7 +89,7 @@ async def test_a_parked_task_is_a_success_only_once_its_log_is_read(parked_eval:
             assert {task.state for task in found} <= {TaskState.FINISHING, TaskState.SUCCESS}
             return next((task for task in found if task.state is TaskState.SUCCESS), None)
 
-        task = await watched.until(over, "a log's header", 100)
+        task = await watched.until(over, "a log's header")
         assert task.header is not None
         assert task.header.eval_id == task.row.eval_id
         assert task.header.metrics[0].name == "accuracy"
@@ -104,7 +105,7 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
     evals: Evals, ctl: Ctl
 ) -> None:
     one = evals.start(
-        "turns", "tools", args={"samples": 16, "sleep": 0.4, "seconds": 0.4}, keep=True,
+        "turns", "tools", args={"samples": 200, "sleep": 0.4, "seconds": 0.4}, keep=True,
         options=("--max-samples=2", "--max-tasks=2"),
     ).wait_ready()  # fmt: skip
     # A task's start is its process's until a sample of it has one: some of both are over by then.
@@ -127,7 +128,7 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
         def added_up() -> bool:
             return all(knows(task, lists[task.key.task_id]) for task in watched.tasks(one))
 
-        await watched.until(added_up, "what was added up is the whole", 60)
+        await watched.until(added_up, "what was added up is the whole")
         wholes = [event.whole for event in watched.events if isinstance(event, SamplesSeen)]
         assert False in wholes
 

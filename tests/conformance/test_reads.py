@@ -9,8 +9,9 @@ import pytest
 from core.ctl import routes
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Read, Reader
-from tests.support.evals import Eval, parked_group, paused_group
+from tests.support.evals import Eval
 from tests.support.rows import RATES, still
+from tests.support.shared_evals import parked_group, paused_group
 
 BOTH = [
     pytest.param("parked_eval", marks=parked_group),

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from inspect_ai.log import read_eval_log
 
 from core.model.action import Action, Verb
@@ -14,12 +13,11 @@ from tests.support.acting import acting_on
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Evals
 
-pytestmark = pytest.mark.timeout(240)
 RECOVER = Action(verb=Verb.RECOVER)
 
 
 async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 4, "sleep": 30}).wait_ready()
+    one = evals.start("turns", args={"samples": 4, "sleep": 3_600}).wait_ready()
     machine = replace(this_computer(one.data_dir), python=one.python)
     async with acting_on([machine], one.folder / "known_hosts") as acted:
         key = await acted.task(one)
@@ -34,7 +32,7 @@ async def test_the_log_of_a_killed_eval_is_recovered_and_takes_its_place(evals: 
         def now() -> Task:
             return acted.watched.fleet.tasks[key]
 
-        await acted.watched.until(lambda: now().state is TaskState.LOST, "it is lost", 90)
+        await acted.watched.until(lambda: now().state is TaskState.LOST, "it is lost")
         old = now().row.log_location
         plan = await acted.plan(RECOVER, key)
         [step] = plan.steps

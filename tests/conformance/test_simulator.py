@@ -25,6 +25,7 @@ from ssh.factory import connection_for
 from tests.support.evals import short_folder
 from tests.support.sim.machines import simulator
 from tests.support.tree import ROOT
+from tests.support.waiting import WAIT_S
 
 HERE = MachineName("here")
 QUICK = WatchConfig(facts_every=1.0)
@@ -55,7 +56,7 @@ class Watched:
 
     async def until_seen(self) -> None:
         """Wait until task rows, a whole sample list, a delta and a beat with polls came."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_S):
             while not self._is_seen():
                 self._news.clear()
                 await self._news.wait()
@@ -166,8 +167,8 @@ async def _ask(one: Watched) -> tuple[Reply, Reply]:
         if process.tasks:
             key = process.key
     place = {"pid": key.pid, "start": key.start}
-    good = await one.connection.request(Frame("get", {**place, "path": "/tasks"}), deadline=20)
-    bad = await one.connection.request(Frame("get", {**place, "path": "/nothing"}), deadline=20)
+    good = await one.connection.request(Frame("get", {**place, "path": "/tasks"}), deadline=WAIT_S)
+    bad = await one.connection.request(Frame("get", {**place, "path": "/nothing"}), deadline=WAIT_S)
     return good, bad
 
 

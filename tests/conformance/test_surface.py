@@ -16,8 +16,10 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.ports import Reply
 from tests.support.ctl import Ctl
-from tests.support.evals import Eval, parked_group
+from tests.support.evals import Eval
 from tests.support.rows import still
+from tests.support.shared_evals import parked_group
+from tests.support.waiting import WAIT_S
 
 pytestmark = parked_group
 
@@ -70,7 +72,7 @@ def test_the_equivalent_command_says_the_same_in_a_shell(parked_eval: Eval, ctl:
     )
     command = cli_commands.sample_show(process, sample) + " --json"
     done = subprocess.run(
-        ["/bin/sh", "-c", command], cwd="/", capture_output=True, check=True, timeout=50
+        ["/bin/sh", "-c", command], cwd="/", capture_output=True, check=True, timeout=WAIT_S
     )
     theirs = ctl.once(parked_eval, "sample", "show", row["task_id"], "s001", "1")
     assert still(json.loads(done.stdout)) == still(theirs)

@@ -16,8 +16,9 @@ from core.model.knobs import ConfigView, LimitView
 from core.model.sample_detail import SampleError, SampleEvent, SampleMessage, Store
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals, hostile_group, parked_group, paused_group
+from tests.support.evals import Eval, Evals
 from tests.support.rows import RATES, still
+from tests.support.shared_evals import hostile_group, parked_group, paused_group
 
 ALL = [
     pytest.param("parked_eval", marks=parked_group),
@@ -184,14 +185,15 @@ def same_limit(limit: LimitView | None, theirs: Mapping[str, Any]) -> None:
 
 
 async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl) -> None:
-    one = evals.start(
-        "tools", args={"samples": 1, "naps": 5, "seconds": 0.3, "think": 0.3}, keep=True
-    ).wait_ready()
+    gate = evals.folder / "gate"
+    args = {"samples": 1, "naps": 5, "seconds": 0.3, "think": 0.3, "gate": gate}
+    one = evals.start("tools", args=args, keep=True).wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] == 1)
     async with watching_eval(one) as watched:
         key = await watched.key(one)
         task = one.task()
         sample, following = SampleKey(TaskKey(key, task["task_id"]), 1, 1), EventFollower()
+        await asyncio.to_thread(gate.touch)
         while not following.done:
             following = await reads.follow_events(
                 watched.desk.read, sample, task["eval_id"], following

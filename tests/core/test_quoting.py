@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.errors import BrokenFrame, UsageWrong
 from core.frames import MAX_HEAD, MAX_PART, Frame, Splitter, encode
 from core.quoting import command_line, program_word, quoted
+from tests.support.waiting import WAIT_S
 
 CORPUS = [
     "", " ", "a b", "'", "''", '"', "\\", "\\'", "$(touch X)", "`touch X`", "$HOME", "${x}", "!",
@@ -27,7 +28,7 @@ def words_in(shell: str, line: str) -> list[str]:
     show = "import sys; sys.stdout.write(repr(sys.argv[1:]))"
     script = f"exec python3 -c {quoted(show)} {line}\n"
     done = subprocess.run(
-        [shell], input=script.encode(), capture_output=True, check=True, timeout=20
+        [shell], input=script.encode(), capture_output=True, check=True, timeout=WAIT_S
     )
     found: list[str] = eval(done.stdout.decode())  # our own repr
     return found

@@ -12,14 +12,16 @@ from inspect_ai.scorer import includes
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gates import gate_at
 from mocks import mock_model
 
 
 @solver
 def block(gate: str, seconds: float, rest: float) -> Solver:
+    gate_is_open = gate_at(gate)
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        while gate and not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test opens it
-            await anyio.sleep(0.05)
+        await gate_is_open()
         time.sleep(seconds)  # noqa: ASYNC251 - that is the point
         await anyio.sleep(rest)
         return state

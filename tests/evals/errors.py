@@ -11,6 +11,7 @@ from inspect_ai.scorer import includes
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gates import gate_at
 from mocks import mock_model
 
 TRIES: dict[int, int] = {}
@@ -18,9 +19,10 @@ TRIES: dict[int, int] = {}
 
 @solver
 def stumble(always: int, first: int, sleep: float, gate: str) -> Solver:
+    gate_is_open = gate_at(gate)
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        while gate and not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test opens it
-            await anyio.sleep(0.05)
+        await gate_is_open()
         number = int(state.sample_id)
         TRIES[number] = tries = TRIES.get(number, 0) + 1
         await anyio.sleep(sleep)

@@ -2,10 +2,11 @@
 """Samples that do what a file says, step by step, and write down when each step began.
 
 The file (JSON) has `model`, `samples`, `steps`, `turns` (lists of steps that the samples take in
-turn) and `others` (steps by sample id). A step is a word with a value: `generate 2`, `tool 1.5`,
-`exec 3` (a command in the sandbox), `sleep 1`, `block 20` (blocks the event loop), `eat 100` (MiB
-of memory), `error WORDS`, `stumble WORDS` (an error on the first try alone), `loop 50` (so many
-turns with a tool).
+turn), `others` (steps by sample id), `then` (the steps of the samples after the first `first`) and
+`loads` (seconds until the data set and the model are there). A step is a word with a value:
+`generate 2`, `tool 1.5`, `exec 3` (a command in the sandbox), `refuse 1` (the model refuses after a
+second), `sleep 1`, `block 20` (blocks the event loop), `eat 100` (MiB of memory), `error WORDS`,
+`stumble WORDS` (an error on the first try alone), `loop 50` (so many turns with a tool).
 """
 
 import json
@@ -28,6 +29,7 @@ from inspect_ai.model import (
     ModelOutput,
     ModelUsage,
     RetryDecision,
+    StopReason,
     execute_tools,
     get_model,
     modelapi,
@@ -65,7 +67,8 @@ class ScriptedApi(MockApi):
         if "call" in wish:
             output = ModelOutput.for_tool_call(self.model_name, wish["call"], wish["with"])
         else:
-            output = ModelOutput.from_content(self.model_name, "yes")
+            stop: StopReason = "content_filter" if wish.get("refuse") else "stop"
+            output = ModelOutput.from_content(self.model_name, "yes", stop_reason=stop)
         output.usage = ModelUsage(input_tokens=70, output_tokens=30, total_tokens=100)
         return output
 
@@ -126,6 +129,8 @@ async def take(state: TaskState, model: Model, word: str, value: str) -> None:
     match word:
         case "generate":
             await ask(state, model, think=float(value))
+        case "refuse":
+            await ask(state, model, think=float(value), refuse=True)
         case "tool":
             await ask(state, model, call="work", **{"with": {"seconds": float(value)}})
         case "exec":
@@ -158,7 +163,10 @@ def follow(script: dict[str, Any], marks: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         model = get_model()
         turns = script.get("turns") or [script.get("steps", [])]
-        usual = turns[int(str(state.sample_id)[1:]) % len(turns)]
+        number = int(str(state.sample_id)[1:])
+        usual = turns[number % len(turns)]
+        if number > script.get("first", number):
+            usual = script["then"]
         steps = script.get("others", {}).get(str(state.sample_id), usual)
         for step in steps:
             word, _, value = step.partition(" ")
@@ -175,6 +183,7 @@ def follow(script: dict[str, Any], marks: str) -> Solver:
 def scripted(script: str, kind: str | None = None) -> Task:
     """`script`: the file; `kind`: the sandbox."""
     told = json.loads(Path(script).read_text())
+    time.sleep(told.get("loads", 0.0))
     rows = [
         Sample(id=f"s{number:03d}", input="say yes", target="yes")
         for number in range(1, told.get("samples", 10) + 1)

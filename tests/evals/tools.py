@@ -1,4 +1,7 @@
-"""A tool that takes a nap, called some times a sample."""
+"""A tool that takes a nap, called some times a sample.
+
+With a `gate`, a path, each sample but the first `free` waits first until a file is there.
+"""
 
 import sys
 from pathlib import Path
@@ -8,10 +11,11 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.scorer import includes
-from inspect_ai.solver import basic_agent
+from inspect_ai.solver import Generate, Solver, TaskState, basic_agent, solver
 from inspect_ai.tool import Tool, tool
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gates import gate_at
 from mocks import Answer, mock_model
 
 
@@ -39,12 +43,34 @@ def caller(naps: int, seconds: float) -> Answer:
     return answer
 
 
+@solver
+def waits(gate: str, free: int) -> Solver:
+    gate_is_open = gate_at(gate, free)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        await gate_is_open()
+        return state
+
+    return solve
+
+
 @task
-def tools(samples: int = 3, naps: int = 3, seconds: float = 0.2, think: float = 0.1) -> Task:
+def tools(  # noqa: PLR0917 - Inspect passes them by name
+    samples: int = 3,
+    naps: int = 3,
+    seconds: float = 0.2,
+    think: float = 0.1,
+    gate: str = "",
+    free: int = 0,
+) -> Task:
     rows = [Sample(input="sleep, then say yes", target="yes") for _ in range(samples)]
     return Task(
         dataset=MemoryDataset(rows, name="tools"),
-        solver=basic_agent(tools=[nap()], message_limit=4 * naps + 10),
+        solver=[
+            waits(gate, free),
+            basic_agent(tools=[nap()], message_limit=4 * naps + 10),
+        ],
         scorer=includes(),
         model=mock_model("caller", think, caller(naps, seconds)),
     )

@@ -1,6 +1,7 @@
 """Several turns a sample, a pause between two, a number in the store.
 
-With a `gate`, a path, each sample waits after its first turn until a file is there.
+With a `gate`, a path, each sample but the first `free` waits after its first turn until a file is
+there.
 """
 
 import sys
@@ -14,24 +15,28 @@ from inspect_ai.scorer import includes
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 sys.path.insert(0, str(Path(__file__).parent))
+from gates import gate_at
 from mocks import mock_model
 
-
-def is_shut(gate: str) -> bool:
-    return bool(gate) and not Path(gate).exists()
+MOST_MESSAGES = 80
+"""A longer talk forgets its beginning: else each turn of a long sample costs more than the last."""
 
 
 @solver
-def talk(turns: int, sleep: float, gate: str) -> Solver:
+def talk(turns: int, sleep: float, gate: str, free: int) -> Solver:
+    gate_is_open = gate_at(gate, free)
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         for turn in range(1, turns + 1):
             state.store.set("turn", turn)
             state.store.set("note", f"turn {turn} of {turns}")
             state = await generate(state)
             await anyio.sleep(sleep)
-            while is_shut(gate):  # noqa: ASYNC110 - another process opens it
-                await anyio.sleep(0.05)
+            if turn == 1:
+                await gate_is_open()
             state.messages.append(ChatMessageUser(content=f"and again ({turn})"))
+            if len(state.messages) > MOST_MESSAGES:
+                del state.messages[1:3]
         return state
 
     return solve
@@ -45,11 +50,12 @@ def turns(  # noqa: PLR0917 - Inspect passes them by name
     think: float = 0.1,
     label: str = "",
     gate: str = "",
+    free: int = 0,
 ) -> Task:
     rows = [Sample(id=f"s{n:03d}", input="say yes", target="yes") for n in range(1, samples + 1)]
     return Task(
         dataset=MemoryDataset(rows, name="turns"),
-        solver=talk(turns, sleep, gate),
+        solver=talk(turns, sleep, gate, free),
         scorer=includes(),
         model=mock_model("talker", think),
         metadata={"label": label},

@@ -16,6 +16,7 @@ from tests.support.desk_on_evals import Watched, watching
 from tests.support.evals import Eval, Evals
 from tests.support.reached import machine_of
 from tests.support.sshd import Sshd, running
+from tests.support.waiting import WAIT_S
 
 RED, BLUE = MachineName("red"), MachineName("blue")
 
@@ -67,8 +68,11 @@ def two_machines(
 async def test_three_processes_on_two_machines_and_how_two_of_them_end(
     two_machines: TwoMachines, evals: Evals
 ) -> None:
-    ends = evals.start("turns", args={"samples": 2}, **two_machines.place(evals, RED))
-    dies = evals.start("tools", args={"samples": 4, "naps": 99}, **two_machines.place(evals, RED))
+    gate = evals.folder / "gate"
+    ends = evals.start("turns", args={"samples": 2, "gate": gate}, **two_machines.place(evals, RED))
+    dies = evals.start(
+        "tools", args={"samples": 4, "naps": 1, "seconds": 3_600}, **two_machines.place(evals, RED)
+    )
     stays = evals.start("errors", **two_machines.place(evals, BLUE), keep=True)
     async with two_machines.watching(evals) as watched:
         for one, machine in ((ends, RED), (dies, RED), (stays, BLUE)):
@@ -84,7 +88,7 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
                 process = watched.process(one, machine)
                 return process if process is not None and process.state is wanted else None
 
-            return await watched.until(there, f"{machine} {wanted}", 60)
+            return await watched.until(there, f"{machine} {wanted}")
 
         def ended(one: Eval, machine: MachineName, name: str, wanted: TaskState) -> bool:
             task = watched.task(one, name, machine)
@@ -94,17 +98,18 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
                 assert task.header.status == "success"
             return task.state is wanted
 
+        gate.touch()
         await until(ends, RED, ProcessState.GONE)
-        assert ends.popen.wait(40) == 0
-        await watched.until(lambda: ended(ends, RED, "turns", TaskState.SUCCESS), "success", 60)
+        assert ends.popen.wait(WAIT_S) == 0
+        await watched.until(lambda: ended(ends, RED, "turns", TaskState.SUCCESS), "success")
 
         dies.kill()
         assert dies.socket.exists()
         await until(dies, RED, ProcessState.GONE)
-        await watched.until(lambda: ended(dies, RED, "tools", TaskState.LOST), "lost", 60)
+        await watched.until(lambda: ended(dies, RED, "tools", TaskState.LOST), "lost")
 
         await until(stays, BLUE, ProcessState.PARKED)
-        await watched.until(lambda: ended(stays, BLUE, "errors", TaskState.SUCCESS), "parked", 60)
+        await watched.until(lambda: ended(stays, BLUE, "errors", TaskState.SUCCESS), "parked")
         errors = watched.task(stays, "errors", BLUE)
         assert errors is not None
         assert errors.row.samples.errored == 3
@@ -112,7 +117,7 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
         assert [event.process.pid for event in gone] == [ends.pid, dies.pid]
     async with two_machines.watching(evals) as afresh:
         await afresh.key(stays, BLUE)
-        await afresh.desk.first_poll(20)
+        await afresh.desk.first_poll(WAIT_S)
         # The one that was killed left files, so it is found again.
         known = {key.pid: process.is_gone for key, process in afresh.fleet.processes.items()}
         assert known == {dies.pid: True, stays.pid: False}
@@ -142,7 +147,7 @@ async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
             process = watched.process(blocked, RED)
             return process.state if process is not None else None
 
-        await watched.until(lambda: state() is ProcessState.STARVED, "starved", 40)
+        await watched.until(lambda: state() is ProcessState.STARVED, "starved")
         task = watched.task(blocked, "blocked", RED)
         assert task is not None
         assert task.state is TaskState.RUNNING
@@ -157,11 +162,11 @@ async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
             ]
             return len({row.eval_id for row in rows}) == 2 and rows[-1].attempts == 2
 
-        await watched.until(tried_again, "a second attempt", 60)
+        await watched.until(tried_again, "a second attempt")
         tasks = watched.tasks(again, BLUE)
         assert len(tasks) == 1
 
-        await watched.until(lambda: state() is ProcessState.LIVE, "live again", 40)
+        await watched.until(lambda: state() is ProcessState.LIVE, "live again")
         states = [
             event.state
             for event in watched.events
@@ -175,7 +180,7 @@ async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
             task = watched.task(again, "errors", BLUE)
             return task is not None and task.state is TaskState.SUCCESS
 
-        await watched.until(succeeded, "the second attempt's log", 60)
+        await watched.until(succeeded, "the second attempt's log")
         task = watched.task(again, "errors", BLUE)
         assert task is not None
         assert task.header is not None

@@ -24,7 +24,7 @@ from tests.support.processes import children_of, command_of
 from tests.support.reached import trusting
 from tests.support.specs import SMOKE, spec
 from tests.support.sshd import SUPER, Sshd
-from tests.support.waiting import until, wait_until
+from tests.support.waiting import WAIT_S, until, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts")]
 Really = Callable[[], Any]
@@ -38,7 +38,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
     with short_folder() as folder:
         known = trusting(own_sshd, tmp_path)
         async with launching([gpu_host(own_sshd)], folder, known_hosts=known) as here:
-            await here.watched.desk.first_poll(20)
+            await here.watched.desk.first_poll(WAIT_S)
             cut: list[str] = []
 
             async def spoil(machine: MachineName, job: Job, really: Really) -> Any:
@@ -59,7 +59,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
 
             here.place.spoil = spoil
             [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
-            run = await here.over(run, 90)
+            run = await here.over(run)
             assert cut
             assert run.state is RunState.SUCCESS, run.message
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
@@ -96,7 +96,7 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
         try:
-            printed = wait_until(lambda: _over(home, run), "it is known what became of it", 60)
+            printed = wait_until(lambda: _over(home, run), "it is known what became of it")
             logs = list(runs.rglob("*.eval"))
             errors = runs / run / "launch.err"
             is_barred = errors.exists() and "given up" in errors.read_text()

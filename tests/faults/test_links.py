@@ -19,7 +19,7 @@ from ssh.links.command_link import CommandLink, shell_command
 from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, free_port
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 
 async def test_sshd_that_stops_and_starts_comes_back_by_itself(
@@ -64,7 +64,7 @@ async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_p
         await received.hello()
         own_sshd.stop_listener()
         own_sshd.start()
-        reply = await connection.request(Frame("facts"), deadline=10)
+        reply = await connection.request(Frame("facts"), deadline=WAIT_S)
         assert reply.body
         assert [link.state for link in received.links] == [LinkState.CONNECTING, LinkState.UP]
 
@@ -130,11 +130,12 @@ async def test_requests_fail_when_their_link_is_lost(own_sshd: Sshd, tmp_path: P
         await received.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         asked = [
-            asyncio.create_task(connection.request(Frame("facts"), deadline=30)) for _ in range(32)
+            asyncio.create_task(connection.request(Frame("facts"), deadline=WAIT_S))
+            for _ in range(32)
         ]
         await asyncio.sleep(0)
         with pytest.raises(TooBusy):
-            await connection.request(Frame("facts"), deadline=30)
+            await connection.request(Frame("facts"), deadline=WAIT_S)
         own_sshd.stop()
         for task in asked:
             with pytest.raises(RequestFailed, match="lost"):
@@ -197,7 +198,7 @@ async def test_a_strict_sshd_serves_a_probe(options: str, own_sshd: Sshd, tmp_pa
     async with receiving(connection) as received:
         await received.hello()
         for _ in range(3):
-            assert (await connection.request(Frame("facts"), deadline=10)).body
+            assert (await connection.request(Frame("facts"), deadline=WAIT_S)).body
 
 
 @pytest.mark.parametrize("options", ["MaxSessions 0", "ForceCommand internal-sftp"])
@@ -209,7 +210,7 @@ async def test_an_sshd_without_programs_says_so(
     own_sshd.start()
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
     async with receiving(connection) as received:
-        await received.until(lambda: received.state in {LinkState.DOWN, LinkState.REFUSED}, 25)
+        await received.until(lambda: received.state in {LinkState.DOWN, LinkState.REFUSED})
         assert received.links[-1].reason
 
 

@@ -14,6 +14,7 @@ from core.ports import MachineConnection
 from tests.support.lying_probe import lying_python
 from tests.support.reached import connection_of
 from tests.support.receiving import receiving
+from tests.support.waiting import WAIT_S
 
 HELLO = 'frame("hello", \',"at":1.0\')\n'
 WRONG = {
@@ -46,7 +47,7 @@ def open_files() -> int:
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_false_probe_is_reported_and_tried_again(name: str, tmp_path: Path) -> None:
     async with receiving(connection(tmp_path, WRONG[name])) as received:
-        await received.until(lambda: received.state is LinkState.DOWN, 30)
+        await received.until(lambda: received.state is LinkState.DOWN)
         link = received.links[-1]
         assert link.reason
         assert len(link.reason) < 1_000
@@ -82,6 +83,6 @@ async def test_numbers_of_a_reply_that_are_none_are_zero(tmp_path: Path) -> None
     lying = connection(tmp_path, does)
     async with receiving(lying) as received:
         await received.hello()
-        reply = await lying.request(Frame("get", {"path": "/"}), deadline=20)
+        reply = await lying.request(Frame("get", {"path": "/"}), deadline=WAIT_S)
         assert (reply.at, reply.took, reply.status) == (0.0, 0.0, None)
         assert math.isfinite(reply.at)

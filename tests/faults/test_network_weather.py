@@ -45,7 +45,7 @@ async def is_polled_again(received: Receiver, healed_at: float) -> None:
     def polled() -> bool:
         return any(frame.head.get("at", 0) > healed_at for frame in received.frames("beat"))
 
-    await received.until(polled, 60)
+    await received.until(polled)
     assert time.time() - healed_at < BACK_WITHIN_S
 
 
@@ -62,7 +62,7 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
                 name=MachineName("thin"), link="command", command=command, python=PYTHON
             )
         async with receiving(connection_of(machine, known)) as received:
-            await received.hello(60)
+            await received.hello()
             assert [each.state for each in received.links] == [LinkState.CONNECTING, LinkState.UP]
             assert weather.connections == 1
 
@@ -93,7 +93,7 @@ async def test_a_poll_comes_soon_after_a_network_heals(
             weather.darken(out="out" in dark, back="back" in dark)
             await received.link(LinkState.DOWN)
             downs = len(received.links)
-            await received.until(lambda: len(received.links) >= downs + tries, 90)
+            await received.until(lambda: len(received.links) >= downs + tries)
             healed_at = time.time()
             weather.clear()
             await is_polled_again(received, healed_at)
@@ -126,7 +126,7 @@ async def test_a_dead_network_fills_no_control_master(
                 weather.darken()
                 await received.link(LinkState.DOWN)
                 await received.until(
-                    lambda: sum(each.state is LinkState.DOWN for each in received.links) >= 4, 60
+                    lambda: sum(each.state is LinkState.DOWN for each in received.links) >= 4
                 )
                 most = before + 2 * 4  # the former session, and one try in it
                 assert len(os.listdir(f"/proc/{master}/fd")) <= most  # noqa: PTH208

@@ -52,7 +52,7 @@ async def _seconds_until_heard(receiver: Receiver, healed_at: float) -> float:
             for each in receiver.received
         )
 
-    await receiver.until(came, 60)
+    await receiver.until(came)
     return time.time() - healed_at
 
 
@@ -71,7 +71,6 @@ async def _comes_back(
         assert took < BACK_WITHIN_S, (link, dark, seconds, receiver.links)
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     "lengths", [(7.0, 25.0), pytest.param((180.0,), marks=pytest.mark.slow)], ids=str
 )

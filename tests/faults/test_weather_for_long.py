@@ -11,7 +11,7 @@ import pytest
 from tests.support.eval_truth import lines_on
 from tests.support.observed_room import held_of
 from tests.support.soak import Soak, SoakRoom, all_are_up, none_is_finishing, soak
-from tests.support.waiting import wait_until
+from tests.support.waiting import EVAL_S, wait_until
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 SETTLE_S = 60.0
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(MINUTES * 60 + 1_500)]
 def _is_settled(scene: Soak, room: SoakRoom) -> None:
     """Wait until all links are up, the evals that end have ended, and their logs were read."""
     scene.clear()
-    scene.until_ended(LIVING, 300)
-    room.until(all_are_up, "all links are up", 120)
-    room.until(none_is_finishing, "all logs were read", 240)
+    scene.until_ended(LIVING, EVAL_S)
+    room.until(all_are_up, "all links are up", EVAL_S)
+    room.until(none_is_finishing, "all logs were read", EVAL_S)
     room.tour()
     time.sleep(SETTLE_S)
 
@@ -34,8 +34,8 @@ def _is_settled(scene: Soak, room: SoakRoom) -> None:
 def test_evals_that_end_in_bad_weather_leave_no_false_row_and_nothing_behind() -> None:
     with soak(print) as scene:
         with scene.room("long") as room:
-            room.until(all_are_up, "all links are up", 120)
-            room.until(lambda answer: len(answer["fleet"]["tasks"]) == LIVING, "the evals", 180)
+            room.until(all_are_up, "all links are up", EVAL_S)
+            room.until(lambda answer: len(answer["fleet"]["tasks"]) == LIVING, "the evals", EVAL_S)
             room.tour()
             time.sleep(SETTLE_S)
             before = held_of(room.ask())

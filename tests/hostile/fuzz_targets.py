@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 
 from core.config.file import check_config
-from core.ctl import config_envelopes, decode, envelopes, log_answers, sample_details
+from core.ctl import (
+    config_envelopes,
+    decode,
+    envelopes,
+    error_causes,
+    log_answers,
+    sample_details,
+)
 from core.desk.past import Past, with_past
 from core.errors import EvalroomError
 from core.event_codec import event_of, line_of, plain_mapping
@@ -132,6 +139,7 @@ def _frames(data: bytes) -> None:
 def _answers(data: bytes) -> None:
     for read in (
         envelopes.task_rows, envelopes.sample_rows, envelopes.score_metrics,
+        error_causes.read_causes,
         config_envelopes.config_view, config_envelopes.throughput, read_facts,
     ):  # fmt: skip
         with contextlib.suppress(*REFUSALS):

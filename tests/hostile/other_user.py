@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import WAIT_S
+
 PYTHON = "/usr/bin/python3"
 """An interpreter that every account can run."""
 
@@ -30,7 +32,7 @@ class OtherUser:
 
     def does(self, code: str, *words: str | Path, cwd: Path | None = None) -> str:
         """Run Python code as this account to its end; return its output, or its last error."""
-        out, err = self.starts(code, *words, cwd=cwd).communicate(timeout=30)
+        out, err = self.starts(code, *words, cwd=cwd).communicate(timeout=WAIT_S)
         return out.strip() or (err.strip().splitlines() or [""])[-1]
 
 

@@ -23,6 +23,7 @@ from ssh.shipped.survey.reservations import read_reservations
 from tests.hostile.other_user import OtherUser, other_user
 from tests.support.evals import short_folder
 from tests.support.gpus import HOLDER, RUN, TWO, Gpus, Ran
+from tests.support.waiting import WAIT_S
 
 
 def _reserved(*folders: Path) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def _holding(
     try:
         yield child
     finally:
-        child.communicate("", timeout=30)
+        child.communicate("", timeout=WAIT_S)
 
 
 def test_a_folder_of_another_account_is_not_used(gpus: Gpus, other: OtherUser) -> None:
@@ -241,7 +242,7 @@ def test_only_root_makes_the_shared_folder(gpus: Gpus, other: OtherUser) -> None
     words = gpus.words(1, holder=usual, python="/usr/bin/python3", command=("sleep", "0"))
     words[words.index(str(gpus.locks))] = ""
     child = gpus.start(words, user=other.uid, group=other.uid, extra_groups=[])
-    _, err = child.communicate(timeout=40)
+    _, err = child.communicate(timeout=WAIT_S)
     assert child.returncode == 0, err
     assert not (missing / "evalroom").exists()
     assert (missing / "own").stat().st_uid == other.uid

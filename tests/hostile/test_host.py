@@ -114,9 +114,9 @@ async def test_what_is_left_out_is_said_and_the_honest_machine_goes_on(
             tasks = [task for key, task in watched.fleet.tasks.items() if key.machine == GOOD]
             return max((task.row.samples.completed for task in tasks), default=0)
 
-        await watched.until(is_said, f"{what} are left out, and that is said", 60)
+        await watched.until(is_said, f"{what} are left out, and that is said")
         before = done()
-        await watched.until(lambda: done() > before, "the honest machine goes on", 30)
+        await watched.until(lambda: done() > before, "the honest machine goes on")
         fleet = watched.fleet
         assert fleet.machines[EVIL].link.state is LinkState.UP
         assert sum(key.machine == EVIL for key in fleet.processes) <= 2_000
@@ -137,8 +137,8 @@ async def test_a_head_that_never_ends_ends_its_link_alone(tmp_path: Path) -> Non
         def is_up() -> bool:
             return watched.fleet.machines[GOOD].link.state is LinkState.UP
 
-        await watched.until(is_up, "the link of the honest machine is up", 60)
-        await watched.until(is_down, "its link is down", 60)
+        await watched.until(is_up, "the link of the honest machine is up")
+        await watched.until(is_down, "its link is down")
         assert is_up()
 
 
@@ -149,7 +149,7 @@ def test_the_attacker_is_what_a_probe_is_to_the_desk(tmp_path: Path) -> None:
 
     async def see() -> None:
         async with watching(config.machines, tmp_path / "known_hosts") as watched:
-            await watched.until(lambda: len(watched.fleet.tasks) == 3, "its tasks are there", 60)
+            await watched.until(lambda: len(watched.fleet.tasks) == 3, "its tasks are there")
             assert {key.process.pid for key in watched.fleet.tasks} == {PID}
 
     run_async(see())

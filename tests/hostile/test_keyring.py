@@ -30,7 +30,6 @@ input()
 """
 
 
-@pytest.mark.timeout(60)
 def test_a_keyring_can_not_ask_on_the_operators_terminal(tmp_path: Path) -> None:
     script, reads = tmp_path / "asks.py", tmp_path / "reads.py"
     script.write_text(ASKS)

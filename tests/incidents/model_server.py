@@ -10,10 +10,13 @@ class ModelServer:
 
     Attributes:
         status: What it answers now.
+        each: It answers so to each second, third ... request alone, and 200 to the others.
     """
 
     def __init__(self) -> None:
         self.status = 200
+        self.each = 1
+        self._asked = 0
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -21,7 +24,7 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length", "0")))
-                self.send_response(server.status)
+                self.send_response(server.next_status())
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"{}")
@@ -29,8 +32,16 @@ class ModelServer:
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its own name
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 128
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def next_status(self) -> int:
+        """Return what the next request gets."""
+        self._asked += 1
+        return 200 if self._asked % self.each else self.status
 
     @property
     def url(self) -> str:

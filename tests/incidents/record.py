@@ -30,6 +30,7 @@ from tests.incidents.trimmed import trimmed
 from tests.support.commands import Home
 from tests.support.docker_engine import running_engine
 from tests.support.evals import Eval, Evals, running_evals
+from tests.support.gpus import Gpus
 from tests.support.incidents import FOLDER
 from tests.support.waiting import wait_until
 
@@ -53,11 +54,17 @@ class Stage:
         self.home = Home(self.folder / "home")
         self.recording = self.folder / "recording"
         self.server = ModelServer()
+        self.gpus = Gpus(evals.folder / "gpus")
+        self.stranger: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
         """Start the evals and the room, do the acts, and end when the time is over."""
         self.home.folder.mkdir()
         self.home.configure(self._config())
+        if "gpus" in self.told:
+            self._set_gpus(dict.fromkeys(("busy", "used"), [0] * self.told["gpus"]))
+            self.more["PATH"] = self.gpus.path
+            self.stranger = subprocess.Popen(["sleep", "600"])
         room = self.home.start("--record", str(self.recording), "watch", "--json", env=self.more)
         printed = threading.Thread(target=room.communicate, daemon=True)
         printed.start()
@@ -77,6 +84,9 @@ class Stage:
             with suppress(ProcessLookupError):
                 os.killpg(room.pid, signal.SIGKILL)
             self.server.close()
+            if self.stranger is not None:
+                self.stranger.kill()
+                self.stranger.wait()
 
     def moments(self) -> dict[str, float]:
         """Return when each act was done and each step began, Unix seconds."""
@@ -176,9 +186,31 @@ class Stage:
                 filled = self.folder / "disk" / f"filled at {act['at']}"
                 filled.write_bytes(bytes(act["mib"] * 2**20))
             case "serve":
-                self.server.status = act["status"]
+                self.server.status, self.server.each = act["status"], act.get("each", 1)
+            case "gpus":
+                self._set_gpus(act)
             case _:
                 self._do_to_room(act["do"], room)
+
+    def _set_gpus(self, act: Mapping[str, Any]) -> None:
+        """Let nvidia-smi report of each GPU: percent of use, MiB in use, and who holds them."""
+        uuids = [f"GPU-{number:04d}" for number in range(len(act["busy"]))]
+        rows = [
+            f"{number}, {uuid}, Disabled, {used}, {busy}\n"
+            for number, (uuid, busy, used) in enumerate(
+                zip(uuids, act["busy"], act["used"], strict=True)
+            )
+        ]
+        pids = {name: one.pid for name, one in self.started.items()}
+        if self.stranger is not None:
+            pids["stranger"] = self.stranger.pid
+        apps = [
+            f"{uuid}, {pids[holder]}, {used}\n"
+            for uuid, holder, used in zip(uuids, act.get("holders", ()), act["used"], strict=False)
+            if holder
+        ]
+        self.gpus.folder.mkdir(exist_ok=True)
+        self.gpus.are("".join(rows), "".join(apps))
 
     def _do_to_room(self, what: str, room: int) -> None:
         match what:

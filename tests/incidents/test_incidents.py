@@ -69,6 +69,11 @@ def _troubles(
         f"late (due {due - first:.1f}): {_words(each, events)}" for each in fits if each.at > due
     ]
     last = {each.id: each for each in found.last.findings}
+    late += [
+        f"its cause is {last[each.finding.id].cause!r}: {_words(each, events)}"
+        for each in fits
+        if expected.cause not in last[each.finding.id].cause
+    ]
     if expected.closes is not None:
         late += [
             f"closed is not {expected.closes}: {_words(each, events)}"

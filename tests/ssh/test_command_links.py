@@ -21,6 +21,7 @@ from ssh.links.ssh_config import ssh_words
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.receiving import receiving
 from tests.support.sshd import Sshd
+from tests.support.waiting import WAIT_S
 
 FAR = MachineName("far")
 
@@ -180,5 +181,5 @@ async def test_a_python_without_its_whole_library_is_reported_with_what_to_insta
     link = CommandLink(machine.name, machine.command)
     job = Job(program="survey", verb="survey")
     with pytest.raises(RequestFailed, match="lacks a part of its standard library: json") as caught:
-        await do_job(machine.name, link, job, python=str(python), deadline=20)
+        await do_job(machine.name, link, job, python=str(python), deadline=WAIT_S)
     assert "python3-minimal" in caught.value.advice

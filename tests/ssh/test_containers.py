@@ -28,7 +28,7 @@ def machine_in(engine: DockerEngine, container: str) -> MachineConfig:
 
 async def is_back(received: Receiver, hellos: int) -> None:
     """Wait for a new hello; at no time the link waits for the operator."""
-    await received.until(lambda: len(received.frames("hello")) > hellos, 60)
+    await received.until(lambda: len(received.frames("hello")) > hellos)
     for link in received.links:
         assert link.state not in {LinkState.REFUSED, LinkState.NEEDS_YOU}, link
 
@@ -76,7 +76,7 @@ def _remove_in(engine: DockerEngine, path: str) -> None:
 
 
 async def _is_down_for(received: Receiver, reason: str) -> None:
-    await received.until(lambda: any(reason in (link.reason or "") for link in received.links), 60)
+    await received.until(lambda: any(reason in (link.reason or "") for link in received.links))
     down = next(link for link in received.links if reason in (link.reason or ""))
     assert down.state is LinkState.DOWN
     assert down.retry_at is not None

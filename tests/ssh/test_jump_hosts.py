@@ -113,6 +113,36 @@ async def test_a_jump_host_that_can_not_be_reached_is_named_for_each_machine(
             assert gate.log().count(LOGINS) == 1
 
 
+async def test_a_jump_host_that_is_back_for_one_machine_is_tried_at_once_for_the_others(
+    sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FIRST_BACKOFF_S", "MAX_BACKOFF_S"):  # none tries by itself
+        monkeypatch.setattr(f"ssh.link_supervisor.{name}", 600.0)
+    with gate_before(sshd, tmp_path) as (gate, known, machines):
+        gate.stop()
+        first, second = (connection_of(each, known) for each in machines)
+        async with receiving(first) as one, receiving(second) as two:
+            for each in (one, two):
+                await each.link(LinkState.DOWN)
+            gate.start()
+            first.retry_now()
+            await one.hello()
+            await two.hello()
+            assert gate.log().count(LOGINS) == 1
+
+
+async def test_a_key_of_a_jump_host_is_accepted_once(sshd: Sshd, tmp_path: Path) -> None:
+    with gate_before(sshd, tmp_path) as (gate, known, machines):
+        known.write_text(sshd.known_hosts_line())
+        first, second = (connection_of(each, known) for each in machines)
+        async with receiving(first) as one, receiving(second) as two:
+            asked = [await each.link(LinkState.NEEDS_TRUST) for each in (one, two)]
+            first.accept_key(asked[0].fingerprint or "")
+            for each in (one, two):
+                await hellos(each, 1)
+            assert gate.log().count(LOGINS) == 1
+
+
 async def test_the_password_of_a_jump_host_is_asked_once(sshd: Sshd, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -12,7 +12,7 @@ from core.model.job import Job
 from ssh.handshake import CHUNK_BYTES, ErrorTail, start_python
 from ssh.jobs import do_job
 from ssh.links.link import Link
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 M = MachineName("m")
 LATE_S = 0.3
@@ -90,13 +90,15 @@ async def test_a_job_without_an_answer_is_reported_with_its_last_words() -> None
     link = cast("Link", Late(error=b"MemoryError\n", starts=True))
     job = Job(program="launcher", verb="list")
     with pytest.raises(RequestFailed, match="ended without an answer: MemoryError"):
-        await do_job(M, link, job, python="python3", deadline=30.0)
+        await do_job(M, link, job, python="python3", deadline=WAIT_S)
 
 
 async def test_a_job_whose_request_never_left_was_not_sent() -> None:
     link = cast("Link", Late(error=b"System is down\n"))
     with pytest.raises(RequestFailed, match=r"^not sent: .*System is down"):
-        await do_job(M, link, Job(program="launcher", verb="start"), python="python3", deadline=30)
+        await do_job(
+            M, link, Job(program="launcher", verb="start"), python="python3", deadline=WAIT_S
+        )
 
 
 @pytest.mark.parametrize(("verb", "changes"), [("bar", True), ("list", False)])
@@ -105,7 +107,7 @@ async def test_only_a_job_that_changes_something_may_have_been_done(
 ) -> None:
     class Silent(Late):
         async def read(self) -> bytes:
-            await until(lambda: self._ready, "something to read", 60, every=0.01)
+            await until(lambda: self._ready, "something to read", every=0.01)
             return await super().read()
 
     job = Job(program="launcher", verb=verb)

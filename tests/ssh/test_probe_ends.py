@@ -20,7 +20,7 @@ from tests.support.processes import lives, wait_gone, with_words
 from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.receiving import receiving
 from tests.support.sshd import Sshd, running
-from tests.support.waiting import until, wait_until
+from tests.support.waiting import WAIT_S, until, wait_until
 
 LEASE = 2.0
 
@@ -203,7 +203,7 @@ async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path
     )  # fmt: skip
     try:
         assert client.stdout is not None
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(WAIT_S):
             pid = int(await client.stdout.readline())
         assert lives(pid)
         client.send_signal(signal.SIGSTOP)

@@ -16,17 +16,18 @@ from core.frames import Frame
 from core.ids import MachineName
 from tests.support.reached import connection_of
 from tests.support.receiving import Receiver, receiving
+from tests.support.waiting import WAIT_S
 
 TASK = Path(__file__).parents[1] / "support" / "tiny_task.py"
 
 
 @pytest.fixture
 def real_eval(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """`inspect eval` of a tiny task that takes a few seconds."""
+    """`inspect eval` of a tiny task that goes on until there is a file `gate`."""
     shutil.copy(TASK, tmp_path / "tiny_task.py")
     process = subprocess.Popen(
-        [sys.executable, "-m", "inspect_ai", "eval", "tiny_task.py", "-T", "seconds=2.5",
-         "--display", "none", "--log-dir", "logs"],
+        [sys.executable, "-m", "inspect_ai", "eval", "tiny_task.py", "-T",
+         f"gate={tmp_path / 'gate'}", "--display", "none", "--log-dir", "logs"],
         cwd=tmp_path,
         env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
         stdout=subprocess.DEVNULL,
@@ -59,7 +60,7 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
     connection = connection_of(machine, tmp_path / "known_hosts", read_only=True)
     pid = real_eval.pid
     async with receiving(connection) as received:
-        await received.until(lambda: bool((row_of(received, pid) or {}).get("socket_path")), 40)
+        await received.until(lambda: bool((row_of(received, pid) or {}).get("socket_path")))
         row = row_of(received, pid)
         assert row is not None
         assert row["python"] == sys.executable
@@ -70,20 +71,21 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
                  "every": 0.5, "as_of": None},
             )
         )  # fmt: skip
-        await received.until(lambda: any(tasks(received)), 20)
+        await received.until(lambda: any(tasks(received)))
         task = tasks(received)[-1][0]
         assert task["samples"]["total"] == 2
         path = f"/evals/{task['eval_id']}/samples?all=true"
         reply = await connection.request(
-            Frame("get", {"pid": pid, "start": row["start"], "path": path}), deadline=10
+            Frame("get", {"pid": pid, "start": row["start"], "path": path}), deadline=WAIT_S
         )
         assert reply.status == 200
         assert len(json.loads(reply.body)["samples"]) == 2
-        await received.until(lambda: not (row_of(received, pid) or {"alive": True})["alive"], 30)
+        (tmp_path / "gate").touch()
+        await received.until(lambda: not (row_of(received, pid) or {"alive": True})["alive"])
         missing = str(tmp_path / "no.eval")
         asked = {"what": "headers", "logs": [task["log_location"], missing], "bytes": 10_000}
         read = await connection.request(
-            Frame("logs", {"asked": asked, "pid": pid, "pythons": []}), deadline=30
+            Frame("logs", {"asked": asked, "pid": pid, "pythons": []}), deadline=WAIT_S
         )
         assert read.error is None
         found, not_found = json.loads(read.body)["answers"]

@@ -14,6 +14,7 @@ from core.ids import MachineName
 from ssh.send_queue import SendQueue
 from tests.support.reached import PYTHON, connection_of
 from tests.support.receiving import Receiver, receiving
+from tests.support.waiting import WAIT_S
 
 HERE = MachineConfig(name=MachineName("here"), link="command", python=PYTHON)
 LARGE = Frame("unwatch", {"pid": 1, "start": "1", "name": "n" * 50_000})
@@ -42,7 +43,7 @@ async def test_a_request_behind_a_full_pipe_was_not_sent_when_the_link_is_lost(
         for _ in range(20):  # more than the pipe and the buffers hold
             assert connection.send(LARGE)
         await turns()
-        order = asyncio.create_task(connection.request(ORDER, deadline=30))
+        order = asyncio.create_task(connection.request(ORDER, deadline=WAIT_S))
         await turns()
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(RequestFailed, match=r"^not sent: the link to here was lost"):
@@ -53,7 +54,7 @@ async def test_a_request_that_the_link_took_is_lost_with_it(tmp_path: Path) -> N
     connection = connection_of(HERE, tmp_path / "unused")
     async with receiving(connection) as received:
         pid = await stopped_probe(received)
-        order = asyncio.create_task(connection.request(ORDER, deadline=30))
+        order = asyncio.create_task(connection.request(ORDER, deadline=WAIT_S))
         await turns()
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(RequestFailed, match=r"^the link to here was lost before the answer"):
@@ -75,7 +76,7 @@ async def test_a_request_whose_time_is_over_never_leaves_later(
                 await connection.request(ORDER, deadline=0.3)
         finally:
             os.kill(pid, signal.SIGCONT)
-        assert (await connection.request(Frame("facts"), deadline=20)).body
+        assert (await connection.request(Frame("facts"), deadline=WAIT_S)).body
         assert not [
             each for each in received.frames("reply") + received.frames("refused")
             if each.head.get("about") == "send"

@@ -14,6 +14,7 @@ from core.errors import StorageError
 from storage.database import Database
 from storage.filesystems import is_network
 from storage.schema import APPLICATION_ID, DatabaseBusy, DatabaseNewer, migrations
+from tests.support.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -245,7 +246,7 @@ async def test_a_cancelled_write_leaves_no_transaction_behind(path: Path) -> Non
     def slow(connection: sqlite3.Connection) -> None:
         add_task(connection, "slow")
         begun.set()
-        assert goes_on.wait(30)
+        assert goes_on.wait(WAIT_S)
 
     async with Database.at(path) as database:
         task = asyncio.create_task(database.write(slow))
@@ -271,7 +272,7 @@ def test_a_program_that_forgot_to_close_still_ends(path: Path) -> None:
         "async def main():\n    await Database(Path(sys.argv[1])).open()\n    raise SystemExit(3)\n"
         "asyncio.run(main())"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=40, check=False)
+    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=WAIT_S, check=False)
     assert done.returncode == 3
 
 
@@ -320,7 +321,6 @@ async def test_acknowledged_writes_survive_a_kill(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 async def test_acknowledged_writes_survive_many_kills(path: Path) -> None:
     await killed_at_any_moment(path, 60)
 

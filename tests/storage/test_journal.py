@@ -27,6 +27,7 @@ from core.model.machine import LinkState, MachineFacts
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import ProgressPoint, TaskCounts, TaskRow
+from core.task_events import SpinUpTimed
 from storage.database import Database
 from storage.event_columns import event_columns
 from storage.identity import operator_name
@@ -67,6 +68,7 @@ SAMPLES_OF_EVENTS: tuple[Event, ...] = (
     MachineRead(at=6, machine=M, facts=MachineFacts(at=6, load=(1.0, 2.0))),
     ProcessGone(at=7, process=P),
     LogRead(at=8, task=T, header=LogHeader(location="/l", status="success")),
+    SpinUpTimed(at=9, task=T, name="t", model="m", seconds=90.0),
     ContentRevealed(at=9, sample=SampleKey(T, "s1", 1), eval_id="e", operator="Ada"),
 )
 

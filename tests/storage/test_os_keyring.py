@@ -12,7 +12,7 @@ from core.errors import StorageError
 from storage.os_keyring import OsKeyring
 from tests.support.commands import Home
 from tests.support.processes import lives
-from tests.support.waiting import until, wait_until
+from tests.support.waiting import WAIT_S, until, wait_until
 
 SAYS = "import sys; sys.stderr.write('Traceback\\nkeyring.errors.KeyringLocked: {}.'); sys.exit(1)"
 
@@ -81,7 +81,7 @@ def test_a_real_keyring_keeps_it(tmp_path: Path) -> None:
     script = IN_A_SESSION.format(evalroom=f"{sys.executable} -m cli.main", python=sys.executable)
     env = {key: value for key, value in home.env.items() if key != "PYTHON_KEYRING_BACKEND"}
     done = subprocess.run(
-        ["dbus-run-session", "--", "sh", "-c", script], env=env, cwd=home.folder, timeout=50,
+        ["dbus-run-session", "--", "sh", "-c", script], env=env, cwd=home.folder, timeout=WAIT_S,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines() == [

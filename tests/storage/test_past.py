@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from core.desk.past import NOTHING
+from core.desk.past import NOTHING, with_past
 from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
 from core.finding_events import FindingsMuted
+from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding, Severity
 from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples
 from core.model.mute import MAX_MUTE_S, Mute
 from core.model.process import ProcessState
 from core.model.sample import Sample
+from core.task_events import SpinUpTimed
 from storage.database import Database
 from storage.journal import Journal
 from storage.past import past_readonly
@@ -153,3 +155,16 @@ async def test_findings_of_an_older_history_keep_their_severity(
         await database.write(make_older)
         past = await journal.past(0)
     assert past.findings == (replace(FINDING, severity=today),)
+
+
+async def test_spin_ups_are_kept_for_longer_than_the_tasks_that_had_them(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    task = TaskKey(ProcessKey(MachineName("gone"), 7, "b:1"), "t")
+    old = SpinUpTimed(at=1_000.0, task=task, name="t", model="m", seconds=900.0)
+    async with Database.at(path) as database:
+        mine = Journal(database, limit_mib=64, clock=SetClock())
+        await mine.keep([old])
+        assert (await mine.past(2_000_000.0)).spin_ups == (old,)
+        assert (await mine.past(9_000_000.0)).spin_ups == ()
+    fleet = with_past(Fleet(at=2_000_000.0), past_readonly(path, 2_000_000.0))
+    assert fleet.spin_ups == {("t", "m"): (900.0,)}

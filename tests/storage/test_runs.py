@@ -16,7 +16,7 @@ from core.model.order import Instance
 from core.model.run import Run, RunLog, RunState
 from storage.database import Database
 from storage.orders import OrderJournal
-from storage.runs import SqliteRunStore
+from storage.runs import SqliteRunStore, run_readonly
 from storage.schema import APPLICATION_ID, migrations
 
 HERE = Instance(host="h", boot="b", pid=1, start="s", operator="Ada")
@@ -44,7 +44,7 @@ def alive(instance: Instance, here: Instance) -> bool | None:
 
 
 async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
-    database: Database,
+    database: Database, tmp_path: Path
 ) -> None:
     runs = SqliteRunStore(database)
     metric = Metric(scorer="s", name="accuracy", value=0.7)
@@ -56,6 +56,10 @@ async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
     await runs.save(over)
     assert await runs.recent(10) == (run("r2", at=2.0), over)
     assert await OrderJournal(database).run_ids() == {"r1", "r2"}
+    path = tmp_path / "data" / "history.sqlite3"
+    assert run_readonly(path, "r1") == over
+    assert run_readonly(path, "r3") is None
+    assert run_readonly(tmp_path / "none.sqlite3", "r1") is None
 
 
 async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(

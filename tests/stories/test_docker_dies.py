@@ -24,7 +24,7 @@ from tests.support.docker_engine import DockerEngine, docker_group
 from tests.support.evals import Eval, short_folder, start_eval
 from tests.support.orders import HERE, Book
 
-pytestmark = [docker_group, pytest.mark.timeout(240)]
+pytestmark = docker_group
 
 
 @asynccontextmanager
@@ -44,7 +44,7 @@ async def boxed(
             async with watching(
                 machines, folder / "known_hosts", watch, read_only=False
             ) as watched:
-                await watched.until(lambda: has_both(watched, one, folder), "both samples wait", 90)
+                await watched.until(lambda: has_both(watched, one, folder), "both samples wait")
                 yield watched, one
         finally:
             (folder / "gate").touch()
@@ -171,7 +171,7 @@ async def test_an_exec_that_hangs_in_a_container_is_reported(
 
         try:
             async with watching([this_computer(one.data_dir)], folder / "known_hosts") as watched:
-                await watched.until(lambda: told() == ["docker exec sleep 1000"], "it hangs", 90)
+                await watched.until(lambda: told() == ["docker exec sleep 1000"], "it hangs")
         finally:
             one.popen.kill()
             one.popen.wait()

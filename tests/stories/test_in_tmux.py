@@ -27,7 +27,7 @@ def _env(folder: Path) -> dict[str, str]:
 def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_one(
     evals: Evals,
 ) -> None:
-    one = evals.start("turns", args={"samples": 8, "turns": 200, "sleep": 0.5})
+    one = evals.start("turns", args={"samples": 8, "turns": 2_000, "sleep": 0.5})
     for columns, lines in ((200, 50), (80, 24)):
         with short_folder() as folder:
             command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]
@@ -93,13 +93,13 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
         env = {**_env(folder), "TMPDIR": str(folder)}
         command = [*EVALROOM, "demo", "--seconds", "60"]
         with in_tmux(folder, command, columns=120, lines=40, env=env) as tmux:
-            tmux.until("Samples of evalroom/", 60)
+            tmux.until("Samples of evalroom/")
             demos = list(folder.glob("evalroom-demo-*"))
             assert demos, "the demo keeps its files in a folder of its own"
             assert working_in(folder)
             tmux.keys("q")
             tmux.until("Leaving ends the demo's eval-set")
             _leave(tmux)
-            tmux.until_gone(60)
+            tmux.until_gone()
         wait_gone(lambda: working_in(folder), "the demo's processes are")
         assert list(folder.glob("evalroom-demo-*")) == []

@@ -11,7 +11,7 @@ from tests.support.evals import short_folder
 from tests.support.gpus import TWO, Gpus
 from tests.support.launches import alive, end_all
 from tests.support.processes import environ_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.xdist_group("launches"),
@@ -48,7 +48,7 @@ def test_one_gets_it_and_the_other_learns_who_has_it(gpus: Gpus) -> None:
     try:
         # In the same instant: each preflight may still find the GPU free.
         started = [each.start(*words, env=env) for each in (first, second)]
-        printed = [each.communicate(timeout=80)[0].decode() for each in started]
+        printed = [each.communicate(timeout=WAIT_S)[0].decode() for each in started]
         runs = re.findall(r'"run_id": ?"([0-9a-z-]+)"', "".join(printed))
         [winner] = {run for run in runs if alive(run)}
         assert sorted(each.returncode for each in started) == [0, 1]

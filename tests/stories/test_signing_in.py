@@ -15,7 +15,7 @@ from tests.support.sshd import Sshd, running
 from tests.support.terminal import Terminal
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 ASKED = "Enter passphrase for key"
 
@@ -48,7 +48,7 @@ class Desk:
     def master(self, command: str) -> bool:
         """Whether the ControlMaster takes a command (`check`, `exit`)."""
         words = [self.ssh[0], "-O", command, *self.ssh[1:]]
-        done = subprocess.run(words, capture_output=True, check=False, timeout=40)
+        done = subprocess.run(words, capture_output=True, check=False, timeout=WAIT_S)
         return done.returncode == 0
 
 

@@ -21,7 +21,7 @@ model = "mockllm/model"
 machine = "local"
 on_error = "continue"
 code = {{ directory = "{EVALS}" }}
-args = {{ samples = 3, naps = 400, seconds = 0.5 }}
+args = {{ samples = 3, naps = 4_000, seconds = 0.5 }}
 acp = true
 """
 
@@ -48,7 +48,7 @@ def test_inspects_client_opens_on_the_one_sample_that_is_meant() -> None:
                 folder, ["/bin/sh", "-c", shlex.join(words)], columns=120, lines=30,
                 env=home.env({"TERM": "xterm-256color"}),
             ) as tmux:  # fmt: skip
-                tmux.until("sample: 2/1", 60)
+                tmux.until("sample: 2/1")
                 tmux.until("slept 0.5")
                 tmux.keys("C-x")
                 tmux.until_gone()

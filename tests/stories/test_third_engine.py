@@ -17,6 +17,7 @@ from core.model.run import RunState
 from tests.support.evals import short_folder
 from tests.support.launches import launching
 from tests.support.specs import spec
+from tests.support.waiting import WAIT_S
 
 
 class Background:
@@ -58,7 +59,7 @@ async def test_a_third_engine_starts_and_finishes_a_real_eval(
         monkeypatch.delenv("XDG_DATA_HOME", raising=False)
         machine = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
         async with launching([machine], Path(folder), secrets={"KEY": "sk-canary"}) as here:
-            await here.watched.desk.first_poll(20)
+            await here.watched.desk.first_poll(WAIT_S)
             asked = spec("secrets = ['KEY']", "machine=here", "engine=background")
             [run] = await here.launches.launch(here.checked(asked))
             run = await here.over(run)

@@ -20,6 +20,7 @@ from core.ports import MachineConnection, Reply
 from tests.support.desk_on_evals import Watched, this_computer, watching
 from tests.support.evals import Eval
 from tests.support.orders import HERE, Book
+from tests.support.waiting import EVAL_S
 
 Found = TypeVar("Found")
 
@@ -54,7 +55,7 @@ class Acted:
                     return task.key
             return None
 
-        return await self.watched.until(known, f"task {name} of pid {one.pid}")
+        return await self.watched.until(known, f"task {name} of pid {one.pid}", EVAL_S)
 
     async def process(self, one: Eval) -> ProcessKey:
         """The key of an eval's process."""

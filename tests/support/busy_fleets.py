@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.events import Event
+from core.events import Event, LinkHeard
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.finding import Finding
@@ -48,8 +48,10 @@ def busy_fleet() -> Fleet:
             (US, 400),
         )
     ]
+    heard = ((H1, 1), (H2, 2), (EU, 14), (US, 120))
+    events += [LinkHeard(at=NOW - ago, machine=machine) for machine, ago in heard]
     events.append(link(LinkState.LAGGING, EU, at=NOW - 14, reason="nothing heard"))
-    for ago, done in ((2_400, 10), (1_800, 22), (1_200, 35), (600, 50), (1, 61)):
+    for ago, done in ((2_400, 10), (1_800, 22), (1_200, 35), (600, 50), (1, 60)):
         row = task_row("t1", done=done, errored=done // 30, flying=38, total_tokens=done * 80_000)
         events.append(tasks_seen(row, pid=100, at=NOW - ago))
     held = task_row(
@@ -115,7 +117,7 @@ def busy_samples() -> list[Sample]:
             started_at=NOW - 60 * number - 300,
             completed_at=NOW - 60 * number,
         )
-        for number in range(100, 159)
+        for number in range(100, 160)
     ]
     return rows
 

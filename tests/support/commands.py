@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.support.reached import HOMES_EVALS
 from tests.support.tree import ROOT
+from tests.support.waiting import EVAL_S
 
 EVALROOM = (sys.executable, "-m", "tests.support.patient_evalroom")
 
@@ -65,7 +66,7 @@ class Home:
     def run(
         self,
         *words: str,
-        timeout: float = 120.0,
+        timeout: float = EVAL_S,
         env: Mapping[str, str] | None = None,
         typed: bytes = b"",
     ) -> Ran:
@@ -77,7 +78,7 @@ class Home:
         out = done.stdout.decode("utf-8", "surrogateescape")
         return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))
 
-    def run_closed(self, *words: str, timeout: float = 120.0) -> Ran:
+    def run_closed(self, *words: str, timeout: float = EVAL_S) -> Ran:
         """Run evalroom to its end with its standard input closed."""
         done = subprocess.run(
             ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *EVALROOM, *words], env=self.env,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.evals import Eval, environment
+from tests.support.waiting import WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Ctl:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self._popen.stdin.close()
-        self._popen.wait(40)
+        self._popen.wait(WAIT_S)
         self._popen.stdout.close()
 
 

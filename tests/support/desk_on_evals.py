@@ -20,7 +20,7 @@ from core.model.task import Task
 from ssh.factory import connection_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
-from tests.support.waiting import WAIT_S, until
+from tests.support.waiting import EVAL_S, WAIT_S, until
 
 Found = TypeVar("Found")
 Read = Callable[[str], Awaitable[Any]]
@@ -91,7 +91,7 @@ class Watched:
             process = self.process(one, machine)
             return process.key if process is not None and process.tasks else None
 
-        return await self.until(listed, f"tasks of pid {one.pid}")
+        return await self.until(listed, f"tasks of pid {one.pid}", EVAL_S)
 
 
 def this_computer(data_dir: Path) -> MachineConfig:
@@ -163,7 +163,9 @@ async def ended(
             ends before a poll saw a task leaves nothing to wait for. None: they do not wait.
     """
     if gate is not None:
-        await watched.until(lambda: len(watched.tasks(one)) == count, "every task is listed", 90)
+        await watched.until(
+            lambda: len(watched.tasks(one)) == count, "every task is listed", EVAL_S
+        )
         await asyncio.to_thread(gate.touch)
 
     def over() -> tuple[Task, ...] | None:
@@ -171,4 +173,4 @@ async def ended(
         is_gone = process is not None and process.is_gone
         return tasks if is_gone and len(tasks) == count and all(t.is_over for t in tasks) else None
 
-    return await watched.until(over, "its logs were read", 150)
+    return await watched.until(over, "its logs were read", EVAL_S)

@@ -168,7 +168,7 @@ def direct_probe(
         assert process.stdin is not None
         assert process.stdout is not None
         probe.go_on_reading()
-        probe._thread.join(5)  # pyright: ignore[reportPrivateUsage]
+        probe._thread.join(WAIT_S)  # pyright: ignore[reportPrivateUsage]
         with suppress(BrokenPipeError):
             process.stdin.close()
         process.stdout.close()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.evals import short_folder
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 IMAGE = "bb:1"
 BASE_PYTHON = str(Path(sys.executable).resolve())
@@ -61,7 +61,6 @@ class DockerEngine:
         wait_until(
             lambda: _answers(self, process),
             "the engine answers",
-            60,
             seen=lambda: (self.folder / "log").read_text()[-2000:],
         )
 
@@ -69,7 +68,7 @@ class DockerEngine:
         """End it, and with it its containers."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(60)
+            self._process.wait(WAIT_S)
             self._process = None
 
     @property
@@ -151,7 +150,9 @@ def running_engine() -> Generator[DockerEngine, None, None]:
 
 def _answers(engine: DockerEngine, process: "subprocess.Popen[bytes]") -> bool:
     assert process.poll() is None, (engine.folder / "log").read_text()[-2000:]
-    asked = subprocess.run([*engine.words, "info"], capture_output=True, timeout=30, check=False)
+    asked = subprocess.run(
+        [*engine.words, "info"], capture_output=True, timeout=WAIT_S, check=False
+    )
     return asked.returncode == 0
 
 

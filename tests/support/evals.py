@@ -22,17 +22,9 @@ from typing import Any, Self
 import pytest
 
 from core.ctl import routes
-from tests.support.waiting import wait_until
+from tests.support.waiting import EVAL_S, WAIT_S, wait_until
 
 EVALS = Path(__file__).parent.parent / "evals"
-START_UP = 120.0
-"""Seconds in which an eval's control channel answers; a cold import is most of it."""
-parked_group = pytest.mark.xdist_group("parked_eval")
-"""Marks tests that share `parked_eval`, so that it is started once."""
-hostile_group = pytest.mark.xdist_group("hostile_eval")
-"""Marks tests that share `hostile_eval`."""
-paused_group = pytest.mark.xdist_group("paused_eval")
-"""Marks tests that share `paused_eval`."""
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -46,7 +38,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask_socket(path: Path, method: str, target: str, timeout: float = 15.0) -> tuple[int, bytes]:
+def ask_socket(path: Path, method: str, target: str, timeout: float = WAIT_S) -> tuple[int, bytes]:
     """Return HTTP status and body of one request over a unix socket."""
     connection = _UnixConnection(path, timeout)
     try:
@@ -108,7 +100,7 @@ class Eval:
 
     # -- its control channel
 
-    def ask(self, method: str, path: str, timeout: float = 15.0) -> tuple[int, bytes]:
+    def ask(self, method: str, path: str, timeout: float = WAIT_S) -> tuple[int, bytes]:
         """Return HTTP status and body of one request."""
         return ask_socket(self.socket, method, path, timeout)
 
@@ -144,7 +136,7 @@ class Eval:
     def answers(self) -> bool:
         """Whether its control channel answers."""
         try:
-            return self.ask("GET", routes.TASKS, 2.0)[0] == 200
+            return self.ask("GET", routes.TASKS, 5.0)[0] == 200
         except OSError:
             return False
 
@@ -155,11 +147,11 @@ class Eval:
             assert self.popen.poll() is None, self.output()
             return self.answers()
 
-        wait_until(ready, f"eval answers: {self.folder}", START_UP)
+        wait_until(ready, f"eval answers: {self.folder}", EVAL_S)
         return self
 
     def wait_rows(
-        self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = 60
+        self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = WAIT_S
     ) -> None:
         """Wait until its task rows are as wanted."""
 
@@ -172,7 +164,7 @@ class Eval:
 
         wait_until(there, "its task rows are as wanted", seconds, seen=lambda: rows)
 
-    def wait_finished(self, tasks: int = 1, seconds: float = 60) -> None:
+    def wait_finished(self, tasks: int = 1, seconds: float = WAIT_S) -> None:
         """Wait until that many tasks are listed and all of them are completed (it parks)."""
         self.wait_rows(
             lambda rows: len(rows) >= tasks and all(row["status"] == "completed" for row in rows),
@@ -187,7 +179,7 @@ class Eval:
         """Resume the process."""
         self.post("/resume")
 
-    def wait_quiesced(self, tasks: int = 1, seconds: float = 60) -> None:
+    def wait_quiesced(self, tasks: int = 1, seconds: float = WAIT_S) -> None:
         """Wait until nothing is in flight in any task."""
         self.wait_rows(
             lambda rows: (
@@ -199,7 +191,7 @@ class Eval:
 
     # -- its process
 
-    def release(self, seconds: float = 20.0) -> int:
+    def release(self, seconds: float = WAIT_S) -> int:
         """Let a parked process end; return its exit status."""
         self.post("/release")
         return self.popen.wait(seconds)
@@ -220,7 +212,7 @@ class Eval:
         command = [self.python, "-m", "inspect_ai", "ctl", *words, "--json"]
         done = subprocess.run(
             command, env=environment(self.data_dir, {}), cwd=self.folder, check=False,
-            capture_output=True, timeout=50,
+            capture_output=True, timeout=WAIT_S,
         )  # fmt: skip
         assert done.stdout, (words, done.returncode, done.stderr.decode(errors="replace")[-1000:])
         return json.loads(done.stdout)
@@ -354,48 +346,3 @@ def evals() -> Iterator[Evals]:
     """A starter of evals for one test."""
     with running_evals() as starter:
         yield starter
-
-
-@pytest.fixture(scope="session")
-def parked_eval() -> Iterator[Eval]:
-    """One process, finished and kept: tasks `turns`, `tools`, `errors` and `many` (130 samples).
-
-    Read-only: do not steer it. Mark the test with `parked_group`.
-    """
-    with running_evals() as starter:
-        one = starter.start(
-            "turns", "tools", "errors", "many", keep=True,
-            options=("--max-tasks=4", "--retry-on-error=1", "--no-fail-on-error"),
-        ).wait_ready()  # fmt: skip
-        one.wait_finished(4)
-        yield one
-
-
-@pytest.fixture(scope="session")
-def hostile_eval() -> Iterator[Eval]:
-    """One process, finished and kept: task `hostile`. Mark the test with `hostile_group`."""
-    with running_evals() as starter:
-        one = starter.start("hostile", keep=True).wait_ready()
-        one.wait_finished()
-        yield one
-
-
-@pytest.fixture(scope="session")
-def paused_eval() -> Iterator[Eval]:
-    """One process with tasks `turns` and `tools`, paused in their middle, nothing in flight.
-
-    Read-only: do not steer it. Mark the test with `paused_group`.
-    """
-    with running_evals() as starter:
-        one = starter.start(
-            "turns", "tools", args={"samples": 6},
-            options=("--max-tasks=2", "--max-samples=2", "--epochs=2", "--no-fail-on-error"),
-        ).wait_ready()  # fmt: skip
-        one.wait_rows(lambda rows: len(rows) == 2 and all(_has_some(row) for row in rows))
-        one.pause()
-        one.wait_quiesced(2)
-        yield one
-
-
-def _has_some(row: dict[str, Any]) -> bool:
-    return bool(1 <= row["samples"]["completed"] < row["samples"]["total"])

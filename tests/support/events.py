@@ -17,6 +17,7 @@ from core.model.mute import Mute
 from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
+from core.task_events import CausesSeen, SpinUpTimed
 from tests.support.model_values import (
     MACHINES,
     facts,
@@ -139,6 +140,13 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         },
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
+        CausesSeen: {
+            "task": task,
+            "eval_id": st.sampled_from(["e1", "e2"]),
+            "as_of": numbers,
+            "causes": tuples(st.tuples(whole | texts, whole, texts)),
+        },
+        SpinUpTimed: {"task": task, "name": texts, "model": texts, "seconds": times},
         ev.Dismissed: {"process": process},
         ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
         FindingsAcknowledged: {"findings": tuples(texts)},

@@ -34,6 +34,7 @@ from core.model.machine import (
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts
 from core.model.task import TaskCounts, TaskRow
+from core.task_events import CausesSeen
 
 NOW = 1_000_000.0
 """When builders' events happen, Unix seconds at the desk; hosts have the same clock."""
@@ -182,6 +183,16 @@ def tasks_seen(
 ) -> TasksSeen:
     """The whole task list of a process was read."""
     return TasksSeen(at=at, process=process_key(machine, pid), as_of=at, rows=rows)
+
+
+def causes_seen(
+    *causes: tuple[str | int, int, str], at: float = NOW, as_of: float | None = None,
+    task: TaskKey | None = None,
+) -> CausesSeen:  # fmt: skip
+    """A process told why samples of a task errored: (sample id, epoch, cause)."""
+    key = task or task_key()
+    when = at if as_of is None else as_of
+    return CausesSeen(at=at, task=key, eval_id=f"e-{key.task_id}", as_of=when, causes=causes)
 
 
 def sample(

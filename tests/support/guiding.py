@@ -17,7 +17,7 @@ from tests.support.acting import Acted, acting_on
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, environment
 from tests.support.orders import HERE, Book
-from tests.support.waiting import until
+from tests.support.waiting import EVAL_S, WAIT_S, until
 
 LATER = replace(HERE, pid=2, start="2")
 """The evalroom that was started after the first one ended."""
@@ -30,7 +30,7 @@ class Guided:
         self.acted = acted
         self.guiding = guiding
 
-    async def waits(self, guide: Guide, kind: str, seconds: float = 60.0) -> Guide:
+    async def waits(self, guide: Guide, kind: str, seconds: float = WAIT_S) -> Guide:
         """Return the guide once a step of this kind waits for the operator."""
 
         def there() -> Guide | None:
@@ -43,7 +43,7 @@ class Guided:
         except AssertionError as error:
             raise AssertionError(lines(self.guiding.guide(guide.id))) from error
 
-    async def over(self, guide: Guide, seconds: float = 90.0) -> Guide:
+    async def over(self, guide: Guide, seconds: float = EVAL_S) -> Guide:
         """Return the guide once nothing more is to do."""
 
         def there() -> Guide | None:
@@ -108,5 +108,5 @@ async def in_a_shell(command: str, folder: Path) -> subprocess.CompletedProcess[
     del env["XDG_DATA_HOME"]
     return await asyncio.to_thread(
         subprocess.run, ["/bin/sh", "-c", command], cwd="/", env=env, check=False,
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=WAIT_S,
     )  # fmt: skip

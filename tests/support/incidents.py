@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from core.config import rules
 from core.config.judge import JudgeConfig
 from core.config.judge_table import judge_values
 from core.desk.step import advance
@@ -41,7 +42,8 @@ READINGS = (
     ProcessSeen, ProcessGone, LinkChanged,
 )  # fmt: skip
 """Events that show something new of the subject of a finding."""
-_OF_FLEET = frozenset(each.name for each in all_kinds() if each.of_fleet is not None)
+_OF_FLEET = {each.name: each.readings for each in all_kinds() if each.of_fleet is not None}
+"""Kinds that look at the whole fleet, and in how many looks a sign must be seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,7 @@ class Expected:
         after: The moment (a key of `moments`) from which the rule counts; empty: the first event.
         within: Seconds from that moment until the rule allows the finding at the earliest.
         machine, task, sample, model: What it is about, as far as it matters.
+        cause: A part of its cause at the end of the recording.
         times: How many such findings there are.
         closes: Whether it must be closed at the end of the recording.
         proof: The event that alone proves it, such as `LogRead`; empty: any reading.
@@ -67,6 +70,7 @@ class Expected:
     task: str = ""
     sample: str = ""
     model: str = ""
+    cause: str = ""
     times: int = 1
     closes: bool | None = None
     proof: str = ""
@@ -157,7 +161,11 @@ def incident_of(path: Path) -> Incident:
     return Incident(
         name=path.stem,
         told=told,
-        rules=JudgeConfig(values=values),
+        rules=JudgeConfig(
+            values=values,
+            budgets=rules.budgets(told.get("budgets", {})),
+            prices=rules.prices(told.get("prices", {})),
+        ),
         expected=tuple(Expected(**each) for each in told.get("found", ())),
         moments=told.get("moments", {}),
     )
@@ -194,15 +202,17 @@ def deadline(events: Sequence[Event], incident: Incident, expected: Expected) ->
     """Return by when a finding must be there, Unix seconds at the desk.
 
     That is the reading after the first one at which its rule allows it. Kinds that look at the
-    whole fleet do so every few seconds.
+    whole fleet do so every few seconds, so two of their looks are that far apart.
     """
     first = events[0].at
     earliest = first + incident.moments.get(expected.after, 0.0) + expected.within
+    apart = FLEET_INTERVAL_S if _OF_FLEET.get(expected.kind, 0) > 1 else 0.0
     if expected.kind in _OF_FLEET:
         earliest += FLEET_INTERVAL_S
     readings = [each.at for each in events if each.at >= earliest and _may_prove(each, expected)]
     times = sorted(set(readings))
-    return times[1] if len(times) > 1 else times[0] if times else earliest
+    second = [each for each in times[1:] if each >= times[0] + apart]
+    return second[0] if second else times[-1] if times else earliest
 
 
 def _may_prove(event: Event, expected: Expected) -> bool:

@@ -38,7 +38,7 @@ async def ready(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
     """Fill the form of the smoke test; on errors it continues."""
     await smoke(pilot, machine=machine)
     await pilot.press("ctrl+r", "enter")
-    await shows(pilot, "What happens when a sample fails")
+    await shows(pilot, "What happens when a sample errors")
     await pilot.press("down", "enter")
     await shows(pilot, 'on_error = "continue"')
 

@@ -30,6 +30,7 @@ from storage.runs import SqliteRunStore
 from tests.support.desk_on_evals import Watched, watching
 from tests.support.processes import wait_gone, with_variable
 from tests.support.reached import HOMES_EVALS
+from tests.support.waiting import EVAL_S
 
 Work = Callable[[MachineName, Job, float], Any]
 
@@ -93,7 +94,7 @@ class Launched:
         machine = next(e for e in self.config.machines if e.name == launch.candidates[0])
         return plan_on(launch, machine, plan_context())
 
-    async def over(self, run: Run, seconds: float = 50.0) -> Run:
+    async def over(self, run: Run, seconds: float = EVAL_S) -> Run:
         """Wait until a run is over."""
         runs = self.launches.registry.runs
         await self.watched.until(
@@ -101,7 +102,7 @@ class Launched:
         )
         return runs[run.id]
 
-    async def comes_to(self, run: str, *states: RunState, seconds: float = 50.0) -> Run:
+    async def comes_to(self, run: str, *states: RunState, seconds: float = EVAL_S) -> Run:
         """Wait until a run is in one of these states."""
         runs = self.launches.registry.runs
         await self.watched.until(

@@ -14,6 +14,7 @@ from core.model.job import Job
 from tests.support.specs import plans, spec
 from tests.support.standins import Login
 from tests.support.surveys import texts
+from tests.support.waiting import WAIT_S
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
 BUSY = re.compile("warning (load|memory|network):")
@@ -22,7 +23,7 @@ BUSY = re.compile("warning (load|memory|network):")
 async def survey_answer(login: Login, **given: Any) -> Mapping[str, Any]:
     """Return the answer of a survey that is asked for this alone."""
     job = Job(program="survey", verb="survey", given=given)
-    return await login.worker().work(HERE.name, job, deadline=50)
+    return await login.worker().work(HERE.name, job, deadline=WAIT_S)
 
 
 async def checked_plans(
@@ -31,7 +32,7 @@ async def checked_plans(
     """Return the preflight of each run of a spec."""
     made = [[each] for each in plans(spec(text=text), machine=HERE)]
     return await choose_machines(
-        login.worker(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=50, **how
+        login.worker(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=WAIT_S, **how
     )
 
 

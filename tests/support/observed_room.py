@@ -26,6 +26,7 @@ from cli.main import main
 from cli.render.fleet_json import status_answer
 from core.desk.desk import Desk
 from tests.support.usage import children, resident_mib
+from tests.support.waiting import WAIT_S
 
 DESKS: list[Desk] = []
 
@@ -144,7 +145,7 @@ def _in_loop(what: str) -> dict[str, Any]:
     async def answer() -> dict[str, Any]:
         return _answer(what)
 
-    return asyncio.run_coroutine_threadsafe(answer(), LOOPS[-1]).result(60)
+    return asyncio.run_coroutine_threadsafe(answer(), LOOPS[-1]).result(WAIT_S)
 
 
 def _observed(made: Callable[..., None]) -> Callable[..., None]:

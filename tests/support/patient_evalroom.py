@@ -11,7 +11,7 @@ from core.watch import process_list
 options.TIMEOUT_S = 120.0
 first_poll.NOTE_AFTER_S = float(os.environ.get("NOTE_AFTER_S", "100"))
 process_reads.TRACE_WAIT_S = 60.0
-process_list.STARVED_AFTER_S = 60.0  # no command waits for an eval that is starved
+process_list.STARVED_AFTER_S = float(os.environ.get("STARVED_AFTER_S", "60"))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -71,7 +71,7 @@ def every_run() -> tuple[Run, ...]:
         run(6, RunState.QUEUED, ago=20, machine=H2, started_at=None),
         run(
             7, RunState.ERROR, ago=6_000, ended_at=NOW - 5_000,
-            message="7 samples failed: 6 x TimeoutError; 1 x ValueError: no answer",
+            message="7 samples errored: 6 x TimeoutError; 1 x ValueError: no answer",
             logs=(replace(LOG, status="error", metrics=(), completed_samples=3, errors=ERRORS),),
         ),
     )  # fmt: skip

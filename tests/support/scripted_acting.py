@@ -88,14 +88,21 @@ class ScriptedActing(ActionService):
             undo=Action(verb=Verb.RESUME) if action.verb is Verb.PAUSE else None,
         )
         refusal = fleet_refusal(offer, target, fleet)
-        answer = self.previews.get(target, refusal or self._usual(target))
+        answer = self.previews.get(target, refusal or self._usual(action, target))
         if isinstance(answer, Refusal):
             return replace(step, refusal=answer)
         return replace(step, preview=answer, request=request_of(action, target, dry_run=False))
 
-    def _usual(self, target: Target) -> Preview:
+    def _usual(self, action: Action, target: Target) -> Preview:
         task = self.room.fleet.tasks.get(target) if isinstance(target, TaskKey) else None
         flying = task.row.samples.in_flight if task is not None else 3
+        if action.verb is Verb.CANCEL and action.manner == "score":
+            return Preview(
+                sentence=f"{flying} samples in flight are scored as they are,"
+                " 21 queued samples are abandoned; then the task ends"
+            )
+        if action.verb is Verb.PAUSE and action.now:
+            return Preview(sentence=f"{flying} samples in flight are held; 21 queued wait")
         return Preview(sentence=f"{flying} samples in flight finish; 21 queued wait")
 
     async def carry_out(

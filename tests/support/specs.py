@@ -18,6 +18,7 @@ from core.launch.plan.run_plan import RunPlan, make_plan, run_id
 from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import check_spec
 from ssh.run_files import run_files
+from tests.support.waiting import WAIT_S
 
 EVALS = Path(__file__).parents[1] / "evals"
 LOCAL = MachineConfig(name=MachineName("local"), link="command")
@@ -101,7 +102,7 @@ class Home:
         folder = self.write(plan)
         return subprocess.run(
             [shutil.which("dash") or "/bin/sh", plan.starts_with], cwd=folder,
-            env=self.env(env or {}), input=stdin, capture_output=True, text=True, timeout=50,
+            env=self.env(env or {}), input=stdin, capture_output=True, text=True, timeout=WAIT_S,
             check=False, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         )  # fmt: skip

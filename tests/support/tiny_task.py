@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
@@ -17,10 +18,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 
 @solver
-def wait(seconds: float) -> Solver:
+def wait(gate: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate
-        await asyncio.sleep(seconds)
+        while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test makes it
+            await asyncio.sleep(0.05)
         return state
 
     return solve
@@ -34,7 +36,8 @@ def _always(output: ModelOutput) -> Callable[..., ModelOutput]:
 
 
 @task
-def tiny(seconds: float = 30.0) -> Task:
+def tiny(gate: str) -> Task:
+    """Its samples wait until there is a file `gate`."""
     output = ModelOutput(
         model="mockllm/model",
         choices=[
@@ -46,7 +49,7 @@ def tiny(seconds: float = 30.0) -> Task:
     )
     return Task(
         dataset=[Sample(input="say yes", target="yes") for _ in range(2)],
-        solver=[generate(), wait(seconds)],
+        solver=[generate(), wait(gate)],
         scorer=includes(),
         model=get_model("mockllm/model", custom_outputs=_always(output)),
     )

@@ -27,7 +27,7 @@ class Tmux:
             capture_output=True,
             text=True,
             check=False,
-            timeout=20,
+            timeout=WAIT_S,
         )
         return done.stdout
 

@@ -11,8 +11,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 Found = TypeVar("Found")
-WAIT_S = 60.0
-"""How long a test waits for what takes an instant on an idle machine."""
+WAIT_S = 120.0
+"""How long a test waits for one thing that takes seconds on an idle machine: a wait costs time
+only in a test that fails, and a loaded machine is several times slower."""
+EVAL_S = 300.0
+"""How long a test waits for a whole eval: from its start, or to the reading of its log."""
 EVERY_S = 0.05
 
 

@@ -57,12 +57,12 @@ async def room_on(
 
 async def confirmed(pilot: Pilot[None], step: str, words: str, *keys: str) -> None:
     """Open the preview of the step that waits, and confirm it."""
-    await shows(pilot, f"your turn  {step}", 60)
+    await shows(pilot, f"your turn  {step}")
     await pilot.press("enter")
     await shows(pilot, words)
     await answerable(pilot, "affects")  # the guide itself shows some of the words
     await pilot.press(*keys)
-    await shows(pilot, "1 done", 30)
+    await shows(pilot, "1 done")
     await answerable(pilot)
     await pilot.press("enter")
 
@@ -78,13 +78,13 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     evals: Evals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 120, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 3_000, "seconds": 0.5},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     book, database = Book(), tmp_path / "h.sqlite3"
     async with room_on(one, database, book) as (pilot, app, here):
         await pilot.press("2", ":", *"guide-interrupt", "enter")
-        await shows(pilot, "command that resumes the run", 30)
+        await shows(pilot, "command that resumes the run")
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []
 
@@ -106,20 +106,20 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert one.task()["process_paused"]
     async with room_on(one, database, book, LATER) as (pilot, app, here):
         await pilot.press("W")
-        await shows(pilot, "Enter takes it over", 30)
+        await shows(pilot, "Enter takes it over")
         await pilot.press("enter")
         await here.acted.watched.until(lambda: here.guiding.guides, "it is taken up")
-        await shows(pilot, "your turn  write the log of each task", 60)
+        await shows(pilot, "your turn  write the log of each task")
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
         await answerable(pilot, "affects")
         await pilot.press("y", "enter")
-        await shows(pilot, "no change", 30)
+        await shows(pilot, "no change")
         await answerable(pilot)
         await pilot.press("enter")
         await confirmed(pilot, "interrupt", "never run", *str(one.pid), "enter")
-        await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
+        await shows(pilot, "the process is gone; 1 log: 1 cancelled")
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0
 
@@ -128,13 +128,13 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", args={"samples": 40, "seconds": 0.5},
+        "quiet", args={"samples": 4, "seconds": 3_600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     async with room_on(one, tmp_path / "h.sqlite3", Book()) as (pilot, app, here):
         await pilot.press("2", ":", *"guide-finish", "enter")
-        await shows(pilot, "drain: start no new samples", 30)
-        await shows(pilot, "your turn", 30)
+        await shows(pilot, "drain: start no new samples")
+        await shows(pilot, "your turn")
         for pane in ("1", "2"):  # Enter comes first among the keys, in both panes
             await pilot.press(pane)
             await shows(pilot, "Enter continue   x stop guide")
@@ -142,6 +142,6 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
         await pilot.pause()
         assert guide_of(app).is_open
         await pilot.press("x")
-        await shows(pilot, "stopped by Ada", 30)
+        await shows(pilot, "stopped by Ada")
         assert not guide_of(app).is_open
         assert not here.acted.sent

@@ -71,7 +71,7 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
         await shows(pilot, "needed; last time continue")
         assert isinstance(app.screen, LaunchFormScreen)
         await pilot.press("enter")
-        await shows(pilot, "What happens when a sample fails")
+        await shows(pilot, "What happens when a sample errors")
         await pilot.press("enter", "ctrl+r")
         await answerable(pilot, "Plan")
         assert launching.asked[-1].on_error == "continue"

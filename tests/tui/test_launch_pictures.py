@@ -83,7 +83,7 @@ async def test_the_runs(picture: Picture, size: tuple[int, int]) -> None:
     _, app = room()
     async with app.run_test(size=size) as pilot:
         await pilot.press("N")
-        await shows(pilot, "3 open · 7 total")
+        await shows(pilot, "3 active · 7 total")
         await press(pilot, "G", "up", "up")
         if size != SMALL:
             await shows(pilot, "No inspect tasks were found")

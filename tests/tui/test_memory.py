@@ -42,7 +42,6 @@ def objects_by_type() -> Counter[str]:
     return Counter(name for name in names if name.startswith(OURS))
 
 
-@pytest.mark.timeout(300)
 async def test_two_thousand_polls_and_a_hundred_reconnects_leave_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

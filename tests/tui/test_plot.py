@@ -30,4 +30,4 @@ def test_the_legend_of_an_ended_task_has_the_counts_of_its_log() -> None:
         fleet=running,
     )
     pane.show(points, ended.tasks[task_key()])
-    assert legend(pane) == "10 ended, 1 with an error"
+    assert legend(pane) == "10 ended, 1 errored"

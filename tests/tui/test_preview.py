@@ -1,40 +1,24 @@
-"""The preview: what it shows, what confirms it, what does not, and what became of it."""
+"""The preview: what it shows, what confirms it and what does not."""
 
 import asyncio
 from dataclasses import replace
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 
 from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
-from core.model.order import OrderState, Outcome
-from tests.support.busy_fleets import busy_fleet
 from tests.support.clocks import DIALOG_CLOCK
-from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
-from tests.support.scripted_acting import ScriptedActing
+from tests.support.fleets import H1, task_key
+from tests.support.previews import opened, seen
+from tests.support.rooms import answerable, screen_text, shows
 from tests.support.waiting import until
-from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
 
 WIDE = (160, 46)
 CTF = task_key("t1", H1, 100)
-
-
-def opened() -> tuple[FakeRoom, ScriptedActing, RoomApp]:
-    room = FakeRoom(busy_fleet())
-    acting = ScriptedActing(room)
-    return room, acting, app_on(room, services=services_on(room, acting=acting))
-
-
-async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:
-    """Press keys, wait for the preview, and let the moment pass in which nothing confirms."""
-    await pilot.press(*keys)
-    await answerable(pilot, words)
 
 
 async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
@@ -241,28 +225,6 @@ async def test_a_plan_with_nothing_to_send_takes_escape_alone() -> None:
         assert acting.carried == []
 
 
-async def test_a_changed_target_is_previewed_again_and_confirmed_alone() -> None:
-    _, acting, app = opened()
-    other = task_key("t3", H2, 200)
-    acting.changing = {other}
-    async with app.run_test(size=WIDE) as pilot:
-        await seen(pilot, "A", "p")
-        await pilot.press("enter")
-        await shows(pilot, "1 changed")
-        text = screen_text(app)
-        assert "not sent: changed since the preview" in text
-        assert "changed since the preview: pause" in text
-        assert isinstance(app.screen, PreviewDialog)
-        app.screen.guard_keys()
-        await pilot.press("enter")  # not seen long enough
-        assert len(acting.carried) == 1
-        await answerable(pilot)
-        await pilot.press("enter")
-        await shows(pilot, "5 done")
-        assert [step.target for step in acting.carried[1][0].steps] == [other]
-        assert "changed since" not in screen_text(app)
-
-
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
 @pytest.mark.parametrize("opens", ["p", "question_mark", "colon", "s", "C", "a", "x"])
 async def test_escape_and_ctrl_c_close_every_dialog(opens: str, key: str) -> None:
@@ -273,123 +235,6 @@ async def test_escape_and_ctrl_c_close_every_dialog(opens: str, key: str) -> Non
         await pilot.press(key)
         await until(lambda: len(app.screen_stack) == 1, "no dialog is open")
         assert not acting.carried
-
-
-async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:
-    _, acting, app = opened()
-    acting.gate.clear()
-    acting.outcomes[CTF] = Outcome(state=OrderState.UNKNOWN, message="no answer in 15 s")
-    async with app.run_test(size=WIDE) as pilot:
-        await seen(pilot, "p")
-        await pilot.press("enter")
-        await shows(pilot, "1 sending")
-        await pilot.press("escape", "j")
-        await shows(pilot, "3 Samples of cybench")  # the keys are the room's again
-        assert "orders 1 sending" in screen_text(app)
-        acting.gate.set()
-        await shows(pilot, "orders 1 unknown")
-        await pilot.press("o")
-        await shows(pilot, "no answer in 15 s")
-        await pilot.press("escape")
-        await shows(pilot, "orders 1 unknown")
-        await pilot.press("o")
-        await shows(pilot, "no answer in 15 s")
-        await answerable(pilot)
-        await pilot.press("D")
-        await pilot.pause()
-        assert "orders" not in screen_text(app)
-
-
-async def test_of_several_plans_each_outcome_stays_until_it_is_dismissed() -> None:
-    _, acting, app = opened()
-    async with app.run_test(size=WIDE) as pilot:
-        for keys in (("p",), ("j", "p")):
-            await seen(pilot, *keys)
-            await pilot.press("enter")
-            await shows(pilot, "1 done")
-            await pilot.press("escape")
-        await shows(pilot, "orders 2 done")
-        await pilot.press("o")
-        await shows(pilot, "Resume cybench")
-        await pilot.press("o")
-        await shows(pilot, "Pause gdm_intercode_ctf")
-        await answerable(pilot)
-        await pilot.press("D")
-        await shows(pilot, "Resume cybench")
-        await answerable(pilot)
-        await pilot.press("enter")
-        await pilot.pause()
-        assert not isinstance(app.screen, PreviewDialog)
-        assert len(acting.carried) == 2
-
-
-async def test_the_menu_acts_by_letter_on_the_selection_and_on_every_row_shown() -> None:
-    _, acting, app = opened()
-    async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("a")
-        await shows(pilot, "Actions on gdm_intercode_ctf")
-        assert "for all 7 tasks shown" in screen_text(app)
-        await pilot.press("A")
-        await shows(pilot, "Actions on 7 tasks")
-        await seen(pilot, "d", words="type drain 5")
-        assert acting.carried == []
-
-
-async def test_the_titles_name_the_sample_and_one_that_ended_says_why_nothing_ends() -> None:
-    _, acting, app = opened()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("3", "x")
-        await shows(pilot, "End sample 44/1 of gdm_intercode_ctf on h100-1")
-        await pilot.press("escape", "G", "x")
-        await shows(pilot, "Nothing to end: the sample has ended (done).")
-        assert "press its letter" not in screen_text(app)
-        assert acting.carried == []
-
-
-async def test_every_action_is_found_by_its_name() -> None:
-    _, _, app = opened()
-    async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("colon", *"pause-now", "enter")
-        await shows(pilot, "Pause now: gdm_intercode_ctf")
-        await pilot.press("escape", "1", "j", "j", "colon", *"interrupt", "enter")
-        await shows(pilot, "Interrupt 2 processes of h100-1")
-
-
-async def test_the_action_bar_comes_after_the_panes_and_is_pressed() -> None:
-    _, _, app = opened()
-    async with app.run_test(size=WIDE) as pilot:
-        await shows(pilot, "requeue errored")
-        await pilot.press("4", "j", "tab")
-        assert getattr(app.focused, "id", "") == "action-bar"
-        await pilot.press("tab", "enter")
-        await pilot.pause()
-        await pilot.press("escape", "escape")
-        assert getattr(app.focused, "id", "") == "findings"
-        await pilot.press("1", "j", "j", "shift+tab")
-        assert getattr(app.focused, "id", "") == "action-bar"
-
-
-@pytest.mark.parametrize("size", [(80, 24), (99, 40), (160, 23)])
-async def test_where_there_is_little_room_there_is_no_action_bar(size: tuple[int, int]) -> None:
-    _, _, app = opened()
-    async with app.run_test(size=size) as pilot:
-        await shows(pilot, "gdm_intercode_ctf")
-        assert "requeue errored" not in screen_text(app)
-        await pilot.press("a")
-        await shows(pilot, "requeue errored")
-
-
-async def test_a_read_only_machine_says_so_and_offers_nothing() -> None:
-    room, acting, app = opened()
-    room.happen(replace(named(H1), read_only=True))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await shows(pilot, "⊘ h100-1")
-        await shows(pilot, "up read-only")
-        await pilot.press("a")
-        await shows(pilot, "h100-1 is read-only: evalroom changes nothing there")
-        await pilot.press(*"pxds", "enter", "escape", "p")
-        await shows(pilot, "h100-1 is read-only")
-        assert acting.carried == []
 
 
 async def test_a_preview_of_hundreds_scrolls_and_fits_a_small_terminal() -> None:

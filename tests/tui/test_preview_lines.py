@@ -1,25 +1,10 @@
 """The preview's lines to type in, and what its frame says."""
 
-from textual.pilot import Pilot
-
-from tests.support.busy_fleets import busy_fleet
-from tests.support.rooms import FakeRoom, answerable, app_on, screen_text, services_on, shows
-from tests.support.scripted_acting import ScriptedActing
+from tests.support.previews import opened, seen
+from tests.support.rooms import answerable, screen_text, shows
 from tui.app import RoomApp
 
 WIDE = (160, 46)
-
-
-def opened() -> tuple[FakeRoom, ScriptedActing, RoomApp]:
-    room = FakeRoom(busy_fleet())
-    acting = ScriptedActing(room)
-    return room, acting, app_on(room, services=services_on(room, acting=acting))
-
-
-async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:
-    """Press keys, wait for the preview, and let the moment pass in which nothing confirms."""
-    await pilot.press(*keys)
-    await answerable(pilot, words)
 
 
 def frame_text(app: RoomApp) -> str:

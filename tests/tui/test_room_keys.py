@@ -236,8 +236,8 @@ async def test_the_report_on_the_selection_grows_to_the_whole_fleet() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("1", "i")
-        await shows(pilot, "Triage of a100-us")
-        report = screen_text(app).partition("Triage of")[2]
+        await shows(pilot, "Triage: a100-us")
+        report = screen_text(app).partition("Triage:")[2]
         assert "a100-us · down" in report
         assert "h100-1 · up" not in report
         await pilot.press("a")
@@ -251,7 +251,7 @@ async def test_why_says_what_a_task_s_process_does() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("2", "v")
-        await shows(pilot, "Why of")
+        await shows(pilot, "Why:")
         assert "it answers" in screen_text(app)
         await pilot.press("escape", "1", "v")
         await shows(pilot, "Select a sample, a task or a process")

@@ -53,14 +53,14 @@ async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_resta
     async with app.run_test(size=SIZE) as pilot:
         await shows(pilot, "4 runs 1 error 2 starting 1 running")
         await pilot.press(":", *"runs", "enter")
-        await shows(pilot, "3 open · 7 total")
+        await shows(pilot, "3 active · 7 total")
         await pilot.press("escape", "N")
-        await shows(pilot, "3 open · 7 total")
+        await shows(pilot, "3 active · 7 total")
         app.save_view()
     again = app_on(room, services=services_on(room, views=MemoryStore(store.view)))
     async with again.run_test(size=SIZE) as pilot:
         room.become(room.fleet)
-        await shows(pilot, "3 open · 7 total")
+        await shows(pilot, "3 active · 7 total")
 
 
 async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() -> None:
@@ -72,7 +72,7 @@ async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() 
         assert app.front is not None
         assert app.front.place == task_key("t1", H1, 100)
         await pilot.press("escape")
-        await shows(pilot, "3 open · 7 total")
+        await shows(pilot, "3 active · 7 total")
         await pilot.press("g", "enter")
         await pilot.pause()
         assert runs(app).current == 1

@@ -44,7 +44,7 @@ async def test_the_first_key_after_a_time_away_shows_what_changed(
         more = tasks_seen(task_row(done=70, errored=5, flying=2, total=100), at=NOW + 900)
         room.become(judged_after(more, fleet=room.fleet))
         await pilot.press("q")
-        await shows(pilot, "2 more samples with an error")
+        await shows(pilot, "2 more samples errored")
         assert "Since you looked" in screen_text(app)
         assert "Leave" not in screen_text(app)
         await pilot.press("q")
@@ -52,7 +52,7 @@ async def test_the_first_key_after_a_time_away_shows_what_changed(
         assert not isinstance(app.screen, SinceDialog)
         assert "Leave" not in screen_text(app), "the key closes it, and does nothing else"
         await pilot.press("L")
-        await shows(pilot, "2 more samples with an error")
+        await shows(pilot, "2 more samples errored")
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, SinceDialog)
@@ -109,13 +109,13 @@ async def test_a_restart_after_a_time_away_shows_what_changed_once_it_was_polled
         started.room.has_polled = True
         started.second(1)
         started.second(SETTLE_S)
-        await shows(pilot, "3 more samples with an error")
+        await shows(pilot, "3 more samples errored")
         assert "Since you looked" in screen_text(started.app)
         await pilot.press("j")
         await pilot.pause()
         assert not isinstance(started.app.screen, SinceDialog)
         await pilot.press("L")
-        await shows(pilot, "3 more samples with an error")
+        await shows(pilot, "3 more samples errored")
 
     await opened(started, look)
 
@@ -142,7 +142,7 @@ async def test_who_types_at_the_start_is_told_of_the_key_instead() -> None:
         started.second(0.1)
         await shows(pilot, "Press L to see what changed since")
         await pilot.press("L")
-        await shows(pilot, "3 more samples with an error")
+        await shows(pilot, "3 more samples errored")
 
     await opened(started, look)
 
@@ -186,12 +186,12 @@ async def test_what_changed_while_nobody_closed_it_is_added_to_it() -> None:
     async def look(pilot: Pilot[None]) -> None:
         started.second(1)
         started.second(SETTLE_S)
-        await shows(pilot, "3 more samples with an error")
+        await shows(pilot, "3 more samples errored")
         more = tasks_seen(task_row(done=60, errored=9, flying=2, total=100), at=NOW + 900)
         started.room.become(judged_after(more, fleet=started.room.fleet))
         started.clock[0] += AWAY_S
         await pilot.press("j")
-        await shows(pilot, "9 more samples with an error")
+        await shows(pilot, "9 more samples errored")
         await pilot.press("j")
         await pilot.pause()
         assert not isinstance(started.app.screen, SinceDialog)

@@ -203,7 +203,7 @@ class ActionController:
         if len(found) == 1:
             self.preview(found[0].title, found[0].action, found[0].places)
         elif found:
-            self._choose(entry.places, found, "End a tool call of")
+            self._choose(entry.places, found, "Cancel a tool call of")
         else:
             self.preview(entry.title, entry.action, entry.places)
 

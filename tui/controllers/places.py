@@ -168,6 +168,8 @@ class PlaceController:
     def why(self, place: Place) -> None:
         """Open the report on why a sample or a process does what it does."""
         from core.act.target_labels import target_label  # noqa: PLC0415
+        from core.ctl.last_events import last_events  # noqa: PLC0415
+        from core.views.pages.detail_lines import dated_event  # noqa: PLC0415
         from core.views.triage.why import why, why_lines  # noqa: PLC0415
         from tui.dialogs.report import ReportDialog  # noqa: PLC0415
 
@@ -176,14 +178,27 @@ class PlaceController:
             self._ui.say("Select a sample, a task or a process.", "warning")
             return
 
+        events: list[Shown] = []
+
         def make(_: bool) -> tuple[list[TextLine], tuple[str, ...]]:
             try:
-                return why_lines(why(self._fleet, target, self._rules, self._room.now())), ()
+                now = self._room.now()
+                return why_lines(why(self._fleet, target, self._rules, now, events)), ()
             except TargetUnclear as error:
                 return [(Span(shown(error.sentence, 200), "warning"),)], ()
 
         name = target_label(target, self._fleet)
-        self._ui.open(ReportDialog(self._ui, Shown("Why"), name, make))
+        dialog = ReportDialog(self._ui, Shown("Why"), name, make)
+        self._ui.open(dialog)
+        if not isinstance(target, SampleKey):
+            return
+
+        async def read() -> None:
+            found = await last_events(self._room.read, self._fleet, target)
+            events.extend(dated_event(each) for each in found)
+            dialog.action_again()
+
+        self._ui.background(read(), "reading events")
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None

@@ -56,7 +56,7 @@ class ReportDialog(TextDialog):
 
     def title_text(self) -> Shown:
         """Return the title."""
-        return self._title if self._is_whole else shown(f"{self._title} of {self._subject}", 80)
+        return self._title if self._is_whole else shown(f"{self._title}: {self._subject}", 80)
 
     def head(self) -> Iterable[TextLine]:
         """Return no lines: all of it scrolls."""
@@ -82,7 +82,8 @@ class ReportDialog(TextDialog):
     def action_again(self) -> None:
         """Make the report again from what is known now."""
         self._report, self._commands = self._make(self._is_whole)
-        self.draw()
+        if self.is_mounted:
+            self.draw()
 
     def action_whole(self) -> None:
         """Show the whole fleet, or only what was selected."""

@@ -43,7 +43,7 @@ KEYS: tuple[Key, ...] = (
         keys="x",
         action="cancel",
         word="cancel",
-        help="Choose how to end the selection, or end a tool call. A preview comes first.",
+        help="Choose how to end the selection, or cancel a tool call. A preview comes first.",
         where="panes",
         in_bar=True,
     ),

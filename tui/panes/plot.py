@@ -19,7 +19,7 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class PlotPane(Pane):
-    """Plots finished and failed samples over time."""
+    """Plots finished and errored samples over time."""
 
     BINDINGS = bindings("list")
 
@@ -54,7 +54,7 @@ class PlotPane(Pane):
             return ()
         spans = [Span(Shown(f"{fmt.count(ended)} ended"), "good")]
         if errored:
-            spans.append(Span(Shown(f", {fmt.count(errored)} with an error"), "error"))
+            spans.append(Span(Shown(f", {fmt.count(errored)} errored"), "error"))
         return tuple(spans)
 
     def body(self, width: int, height: int) -> list[Line]:

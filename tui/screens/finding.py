@@ -1,10 +1,13 @@
 """The screen of a finding: its page, its task's progress over time, and its actions."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from core.ctl.last_events import last_events
 from core.fleet import Fleet
 from core.judge.finding_list import with_id
 from core.model.finding import Finding
+from core.model.sample_detail import SampleEvent
 from core.model.task import ProgressPoint
 from core.views.cells import Table
 from core.views.findings.proposals import OPENS, actions_table
@@ -29,6 +32,7 @@ class FindingScreen(PanesScreen):
     def __init__(self, ui: RoomUi, place: Place) -> None:
         super().__init__(ui, place)
         self._stored: tuple[ProgressPoint, ...] = ()
+        self._events: Sequence[SampleEvent] = ()
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Make the panes."""
@@ -43,10 +47,12 @@ class FindingScreen(PanesScreen):
         return with_id(self.ui.room.fleet, cast("FindingPlace", self.place).id)
 
     def on_mount(self) -> None:
-        """Draw, and read the stored progress of its task."""
-        self.current = 1
+        """Draw, and read the progress of its task and the last events of its sample."""
+        # Where only one pane has room, the evidence comes before what helps.
+        self.current = 0 if self.shows_one_pane else 1
         super().on_mount()
         self.run_worker(self._read_progress(), name="reading progress", exit_on_error=False)
+        self.run_worker(self._read_events(), name="reading events", exit_on_error=False)
 
     async def _read_progress(self) -> None:
         finding = self.finding
@@ -54,10 +60,18 @@ class FindingScreen(PanesScreen):
             self._stored = tuple(await self.ui.room.progress(finding.task))
             self.renew()
 
+    async def _read_events(self) -> None:
+        finding = self.finding
+        if finding is None or finding.sample is None:
+            return
+        self._events = await last_events(self.ui.room.read, self.ui.room.fleet, finding.sample)
+        self.renew()
+
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the finding."""
         finding = self.finding
-        self.facts.show_page(finding_page(fleet, cast("FindingPlace", self.place).id, now))
+        place = cast("FindingPlace", self.place)
+        self.facts.show_page(finding_page(fleet, place.id, now, self._events))
         if finding is None:
             return
         self.offers.show(cast("Table[object]", actions_table(fleet, finding)))

@@ -11,6 +11,7 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.header.totals import header_totals
+from core.views.tables.findings import MARKS, MARKS_HELP
 from core.views.tables.machines import marked_as, marks
 from tui.arrangement import Arrangement
 from tui.keys.bindings import bindings
@@ -320,6 +321,8 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
                 yield f"1-{len(self.panes)}", "Go to a pane by its digit."
             elif name in names and not name.startswith("pane_"):
                 yield labels(self.ui.keys_of(name)), key.help
+        if self.shows_findings:
+            yield " ".join(MARKS.values()), MARKS_HELP
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
         """Yield the keys of the bar, each with its word; Enter comes first."""

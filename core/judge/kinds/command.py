@@ -52,7 +52,7 @@ def _signs(scene: Scene, process: Process) -> Signs | None:
         reading=scene.at,
         text=_text(long or noted, lasted, bound),
         since=round(scene.at - lasted),
-        closes_when="it ends",
+        closes_when="the command ends",
         machine=process.key.machine,
         process=process.key,
         count=max(1, len(long)),

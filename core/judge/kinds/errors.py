@@ -1,7 +1,7 @@
-"""Errors: the errored samples of a running task, and causes that several ended tasks share.
+"""Errors: the errored samples of a running task, and causes that several tasks share.
 
-The control channel does not say why a sample errored, because the text may be the agent's. Causes
-are in the logs of ended tasks, without the numbers, ids and paths that differ.
+Causes are those of `Task.errors`: an error's type and message without the numbers, ids and quoted
+texts that differ. The text itself may be the agent's, and is shown only on request.
 """
 
 from collections import defaultdict
@@ -40,6 +40,9 @@ WIDE_SHARE = 0.5
 MAX_CAUSES = 5
 """Shared causes that are findings at the same time; the most frequent ones."""
 
+MAX_NAMED_CAUSES = 3
+"""Causes that the finding of a running task names; the others are counted."""
+
 _MAX_CAUSE_CHARACTERS = 100
 _PAUSE = Proposal(action="pause", scope="task")
 _REQUEUE = Proposal(action="requeue", scope="sample")
@@ -67,7 +70,7 @@ def _of_task(scene: Scene, task: Task) -> Signs | None:
         severity="alarm" if is_alarm else "suspect",
         reading=task.heard_at,
         text=sentences(text, "Pause the task, and look at one of them") if is_wide else text,
-        cause="the task or its model: most of what ended" if is_wide else _inputs(task, errored),
+        cause=_cause(task, errored, is_wide=is_wide),
         proposals=_proposals(is_wide, only),
         closes_when="no sample is errored any more, or the task ends",
         machine=task.key.machine,
@@ -78,6 +81,27 @@ def _of_task(scene: Scene, task: Task) -> Signs | None:
         count=counts.errored,
     )
     return signs(task.heard_at, [sign])
+
+
+def _cause(task: Task, errored: list[Sample], *, is_wide: bool) -> str:
+    """Return the likely cause: of what the errors are, and which they are as far as was read."""
+    of = "the task or its model: most of what ended" if is_wide else _inputs(task, errored)
+    return "; ".join(each for each in (of, _most_frequent(task)) if each)
+
+
+def _most_frequent(task: Task) -> str:
+    """Return the most frequent causes of a task's errors, with their counts; empty: unknown."""
+    groups = task.errors
+    if not groups:
+        return ""
+    if len(groups) == 1:
+        return shown(groups[0].cause, _MAX_CAUSE_CHARACTERS)
+    named = [
+        f"{group.count} x {shown(group.cause, _MAX_CAUSE_CHARACTERS)}"
+        for group in groups[:MAX_NAMED_CAUSES]
+    ]
+    more = len(groups) - len(named)
+    return ", ".join(named) + (f", and {plural(more, 'other cause')}" if more else "")
 
 
 def _proposals(is_wide: bool, only: Sample | None) -> tuple[Proposal, ...]:
@@ -121,9 +145,9 @@ def _of_fleet(scene: Scene) -> Signs:
     oldest = scene.at - scene.rules.number(_SHARED_FOR)
     tasks: dict[str, list[tuple[Task, int]]] = {}
     for task in scene.fleet.tasks.values():
-        if task.logged is None or task.ended_at is None or task.ended_at < oldest:
+        if not task.errors or (task.ended_at is not None and task.ended_at < oldest):
             continue
-        for group in task.logged.errors:
+        for group in task.errors:
             if trouble_in(group.cause):
                 continue  # trouble with sandboxes is told with its remedy
             tasks.setdefault(group.cause, []).append((task, group.count))
@@ -145,10 +169,11 @@ def _shared(scene: Scene, cause: str, of: list[tuple[Task, int]]) -> Sign:
     return Sign(
         key=key_of(cause),
         severity=severity,
-        reading=max(task.ended_at or 0.0 for task, _ in of),
-        text=f"{plural(number, 'sample')} of {where} failed for one cause: {what}",
+        reading=max(task.ended_at or task.causes.heard_at or 0.0 for task, _ in of),
+        text=f"{plural(number, 'sample')} of {where} errored for one cause: {what}",
         cause=what,
-        closes_when=f"{scene.rules.number(_SHARED_FOR) / 60:.0f}m have passed since the last ended",
+        closes_when=f"{scene.rules.number(_SHARED_FOR) / 60:.0f}m have passed since the last of"
+        " these tasks ended",
         machine=next(iter(machines)) if len(machines) == 1 else None,
         model=next(iter(models)) if len(models) == 1 else "",
         count=number,
@@ -157,7 +182,7 @@ def _shared(scene: Scene, cause: str, of: list[tuple[Task, int]]) -> Sign:
 
 KIND = Kind(
     name="errors",
-    help="Samples of a task errored, or samples of several tasks failed for one cause.",
+    help="Samples of a task errored, or samples of several tasks errored for one cause.",
     numbers=(_SHARE, _RECENT, _SHARED_FOR),
     readings=1,
     misses=1,

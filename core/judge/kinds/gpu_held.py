@@ -55,7 +55,7 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
                     f" to {_who(gpu)}",
                     "See whether it is still needed, and end it if not" if is_idle else "",
                 ),
-                closes_when="its memory is free, or an eval holds it",
+                closes_when="the memory of the GPU is free, or an eval holds it",
                 machine=machine.name,
             )
         )

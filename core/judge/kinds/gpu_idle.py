@@ -47,7 +47,7 @@ def _signs(scene: Scene, machine: Machine) -> Signs | None:
                 reading=facts.at,
                 text=_text(gpu.index, holders, alarm if severity == "alarm" else suspect),
                 since=round(scene.at - lasted),
-                closes_when="it computes again, or its eval gives it back",
+                closes_when="the GPU computes again, or its eval frees it",
                 machine=machine.name,
                 process=holders[0].key,
             )

@@ -50,7 +50,7 @@ def _of_process(scene: Scene, process: Process) -> Signs | None:
         since=process.since,
         cause="its evals are over, and it is kept alive",
         proposals=(_RELEASE,),
-        closes_when="it runs an eval again, or ends",
+        closes_when="the process runs an eval again, or ends",
         machine=process.key.machine,
         process=process.key,
     )

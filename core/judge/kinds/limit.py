@@ -74,7 +74,7 @@ def _sign(scene: Scene, task: Task, limit: int, held_by: str) -> Sign | None:
         text=sentences(text, "Resume, or raise the time limit"),
         cause=f"a pause of the {held_by} holds them",
         proposals=_proposals(held_by, limit),
-        closes_when="they are resumed, or end",
+        closes_when="the held samples are resumed, or end",
         machine=task.key.machine,
         process=task.key.process,
         task=task.key,

@@ -73,7 +73,7 @@ def _over(scene: Scene, key: str, money: Money, budget: float, task: Task | None
         proposals=() if task is None else (
             Proposal(action="pause", scope="task"), Proposal(action="drain", scope="task"),
         ),
-        closes_when="it fits the budget",
+        closes_when="the spending fits the budget",
         machine=None if task is None else task.key.machine,
         process=None if task is None else task.key.process,
         task=None if task is None else task.key,

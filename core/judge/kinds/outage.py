@@ -57,10 +57,10 @@ def _sign(scene: Scene, model: str, use: ModelUse) -> Sign | None:
         reading=use.reading,
         text=sentences(
             f"{begin} of {places} {what}{longer}",
-            "See the status of its provider; pause the model to keep samples from failing",
+            "See the status of its provider; pause the model to keep samples from erroring",
         ),
         since=None,
-        closes_when="most of its calls are answered",
+        closes_when="most calls to the model are answered",
         machine=machines[0] if len(machines) == 1 else None,
         model=model,
         count=power_below(affected),

@@ -52,7 +52,7 @@ _LOAD = (
     _rule("load.alarm", 8, "threads", "Runnable threads for each CPU, over 5 minutes: an alarm."),
 )
 _GPU = (_rule("gpu.suspect", 98, "percent", "Memory of a GPU in use: suspect.", 100),)
-_CLOSES = "it is below that for two readings"
+_CLOSES = "two readings in a row are below the limit"
 
 
 def _signs(scene: Scene, machine: Machine) -> Signs | None:
@@ -131,7 +131,7 @@ def _containers(
             reading=facts.at,
             text=text,
             proposals=_lower(fit),
-            closes_when="its samples fit",
+            closes_when="the samples of the process fit",
             machine=machine.name,
             process=key.process,
             task=key,
@@ -173,7 +173,7 @@ def _disk(scene: Scene, machine: Machine, disk: Disk) -> Iterator[Sign]:
         severity="alarm" if is_alarm else "suspect",
         reading=facts_at,
         text=sentences(begin, "Make room there: logs that can't be written are lost"),
-        closes_when="more is free",
+        closes_when="the disk has more room",
         machine=machine.name,
     )
 

@@ -100,7 +100,9 @@ def _sign(model: str, ceilings: _Ceilings, budget: int | None, use: ModelUse | N
             what, f"Set max_connections of process {largest.pid} to {fit}, and of the others alike"
         ),
         proposals=(Proposal(action="config", scope="process", changes=(change,)),),
-        closes_when="they fit the budget" if budget is not None else "its calls are answered",
+        closes_when="the processes fit the budget"
+        if budget is not None
+        else "calls to the model are answered",
         machine=largest.machine,
         process=largest,
         model=model,

@@ -54,7 +54,7 @@ def _signs(scene: Scene, task: Task) -> Signs | None:
         text=sentences(text, "Look at the samples that were refused; pause the task if all are"),
         cause="other inputs, another prompt, or a change at the provider",
         proposals=(Proposal(action="pause", scope="task"),),
-        closes_when="it refuses as rarely as before",
+        closes_when="the model refuses as rarely as before",
         machine=task.key.machine,
         process=task.key.process,
         task=task.key,

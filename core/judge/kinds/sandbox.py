@@ -1,6 +1,7 @@
 """Sandbox trouble, by what Docker said: no networks left, an image that is missing, a full disk.
 
-The control channel does not say why a sample errored; the logs of ended tasks do.
+What Docker said is in the causes of errors: of running tasks as far as they were read, and in the
+logs of ended ones.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +28,7 @@ def _signs(scene: Scene) -> Signs:
     oldest = scene.at - scene.rules.number(_LASTS)
     met: dict[tuple[MachineName, str], list[tuple[Task, str, int]]] = defaultdict(list)
     for task in scene.fleet.tasks.values():
-        if task.ended_at is None or task.ended_at < oldest:
+        if task.ended_at is not None and task.ended_at < oldest:
             continue
         for cause, number in _causes(task):
             name = trouble_in(cause)
@@ -41,8 +42,7 @@ def _causes(task: Task) -> Iterator[tuple[str, int]]:
     """Yield the causes of a task's own error and of those of its samples, with their numbers."""
     if task.header is not None and task.header.cause:
         yield task.header.cause, 0
-    if task.logged is not None:
-        yield from ((group.cause, group.count) for group in task.logged.errors)
+    yield from ((group.cause, group.count) for group in task.errors)
 
 
 def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, str, int]]) -> Sign:
@@ -54,12 +54,14 @@ def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, st
     return Sign(
         key=f"{machine}:{name}",
         severity="suspect",
-        reading=max(task.ended_at or 0.0 for task in tasks.values()),
+        reading=max(
+            task.ended_at or task.causes.heard_at or task.heard_at for task in tasks.values()
+        ),
         text=sentences(
-            f"{samples}{plural(len(tasks), 'task')} failed because {trouble.what}", trouble.advice
+            f"{samples}{plural(len(tasks), 'task')} errored because {trouble.what}", trouble.advice
         ),
         cause=f"Docker said: {shown(said, _MAX_CAUSE)}",
-        closes_when=f"{short_time(scene.rules.number(_LASTS))} have passed without it",
+        closes_when=f"{short_time(scene.rules.number(_LASTS))} have passed without such an error",
         machine=machine,
         task=next(iter(tasks)) if len(tasks) == 1 else None,
         count=max(1, number),
@@ -68,7 +70,7 @@ def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, st
 
 KIND = Kind(
     name="sandbox",
-    help="Samples failed because of Docker: no networks left, an image that is missing.",
+    help="Samples errored because of Docker: no networks left, an image that is missing.",
     numbers=(_LASTS,),
     readings=1,
     misses=1,

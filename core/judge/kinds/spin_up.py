@@ -47,7 +47,7 @@ class _Waiting:
 
 
 def _signs(scene: Scene) -> Signs:
-    usual: dict[tuple[str, str], float] = {}
+    usual = {name: max(took) for name, took in scene.fleet.spin_ups.items()}
     young: list[Task] = []
     for task in scene.fleet.tasks.values():
         if task.first_done_s is not None:

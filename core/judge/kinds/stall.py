@@ -377,8 +377,8 @@ def _advice(still: Stillness) -> str:
     if still.is_call:
         return "Cancel the tool call, so that the sample goes on"
     if still.doing in {"generate", "thinking"}:
-        return "See whether its model answers other samples, or end the sample"
-    return "End what it waits for, or end the sample"
+        return "See whether its model answers other samples, or cancel the sample"
+    return "End what it waits for, or cancel the sample"
 
 
 def proposals_for(still: Stillness) -> tuple[Proposal, ...]:

@@ -72,7 +72,7 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
     return Sign(
         severity="suspect" if lasted >= bound else None,
         reading=as_of,
-        text=sentences(text, "See what it does, or end and score it"),
+        text=sentences(text, "See what it does, or cancel and score it"),
         since=round(scene.at - lasted),
         proposals=(END_AND_SCORE, CANCEL_SAMPLE),
         closes_when="a sample ends",

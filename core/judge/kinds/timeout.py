@@ -62,7 +62,7 @@ def _sign(task: Task, knob: str, limit: int, number: int, of: int) -> Sign:
         ),
         cause=f"the {name} is shorter than the model needs",
         proposals=(Proposal(action="config", scope="task", changes=(longer,)),),
-        closes_when="calls end before it again, or it is raised",
+        closes_when="calls end before the timeout again, or the timeout is raised",
         machine=task.key.machine,
         process=task.key.process,
         task=task.key,

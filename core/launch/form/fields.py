@@ -121,8 +121,8 @@ _SECTIONS = {
         _field(
             "on_error",
             "on_error",
-            "what happens when a sample fails: stop, continue, or tolerate 0.1 (stop once 10%"
-            " of the samples failed; 5 means five samples)",
+            "what happens when a sample errors: stop, continue, or tolerate 0.1 (stop once 10%"
+            " of the samples errored; 5 means five samples)",
             "stop",
             "continue",
             "tolerate",
@@ -131,11 +131,11 @@ _SECTIONS = {
         _field(
             "retry_attempts",
             "value",
-            "how many times a failed task is retried",
+            "how many times a task that ended in error is retried",
             unset="the default of on_error",
         ),
         _field(
-            "retry_on_error", "value", "how many times a failed sample is retried", unset="never"
+            "retry_on_error", "value", "how many times an errored sample is retried", unset="never"
         ),
     ),
     "Limits": (

@@ -22,7 +22,7 @@ CODE_FOLDER = "code"
 LOGS_FOLDER = "logs"
 
 _DEFAULT_RETRY_ATTEMPTS = 10
-"""How many times eval-set retries a failed task by default."""
+"""How many times eval-set retries a task that ended in error by default."""
 
 _NUMBERS = (
     "limit", "epochs", "message_limit", "token_limit", "time_limit", "working_limit",
@@ -119,7 +119,7 @@ _POLICY: Mapping[OnError, tuple[str, ...]] = MappingProxyType(
 
 
 def retry_attempts(spec: Spec) -> int:
-    """Return how many times a failed task is retried at most."""
+    """Return how many times a task that ended in error is retried at most."""
     if spec.retry_attempts is not None:
         return spec.retry_attempts
     return 0 if spec.on_error == "stop" else _DEFAULT_RETRY_ATTEMPTS
@@ -128,18 +128,19 @@ def retry_attempts(spec: Spec) -> int:
 def on_error_means(spec: Spec) -> str:
     """Return what happens on an error, one sentence without its full stop."""
     again = retry_attempts(spec)
-    retried = f"is retried up to {again} times" if again > 1 else "is retried once"
-    return f"{_means(spec.on_error)}; a failed task {retried if again else 'is not retried'}"
+    times = f"up to {again} times" if again > 1 else "once"
+    retried = f"is retried {times}" if again else "is not retried"
+    return f"{_means(spec.on_error)}; that task {retried}"
 
 
 def _means(choice: OnError) -> str:
     if choice == "stop":
-        return "the first failed sample ends the task"
+        return "the first errored sample ends the task"
     if choice == "continue":
-        return "all samples run; a task with failed samples ends in error"
+        return "all samples run; a task with errored samples ends in error"
     count = choice.threshold
     samples = f"{100 * count:.6g}% of its samples" if count < 1 else f"{count} of its samples"
-    return f"the task fails once {samples} have failed"
+    return f"the task ends in error once {samples} have errored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ def _machines(request: RunRequest) -> list[str]:
 
 def _errors(spec: Spec) -> list[str]:
     if spec.on_error == "stop" and spec.retry_attempts:
-        return ['on_error is "stop", but retry_attempts retries a failed task']
+        return ['on_error is "stop", but retry_attempts retries a task that ended in error']
     return []
 
 

@@ -52,7 +52,7 @@ def after_logs(
             of logs in the folder that are not its own; `error`, why none could be read; `output`,
             the end of its output where it left no log.
         now: The time at the desk, Unix seconds.
-        is_alive: Whether its process may still work: a log may still end, and a failed task
+        is_alive: Whether its process may still work: a log may still end, and a task in error
             may be retried.
         is_patient: Whether logs that can't be read are tried again soon.
         offset: The clock of the machine minus the desk's, seconds.
@@ -76,13 +76,14 @@ def after_logs(
     ended = replace(known, ended_at=ended_at)
     if is_alive and statuses != {"success"}:
         return replace(ended, message="its process is still running and may retry a task")
-    return _with_logged_times(_ended(ended, logs, report, now), readings, offset)
+    return _with_logged_times(_ended(ended, logs, report, now), readings, now, offset)
 
 
-def _with_logged_times(run: Run, readings: Sequence[LogReading], offset: float) -> Run:
+def _with_logged_times(run: Run, readings: Sequence[LogReading], now: float, offset: float) -> Run:
     """Return a run that is over with the times in its logs: it may have been found later.
 
-    A run without an end in its logs ended when it wrote the last time, at the earliest.
+    It ended when the last of its logs did. Without an end in one of them, it ended between the
+    last write and the time at which its process was found gone; the earlier one is kept.
     """
     if abs(offset) < CLOCK_NOISE_S:
         offset = 0.0
@@ -95,7 +96,9 @@ def _with_logged_times(run: Run, readings: Sequence[LogReading], offset: float) 
     starts = [each.started_at - offset for each in headers if each.started_at is not None]
     starts = [at for at in (*starts, run.started_at) if at is not None and at >= run.at]
     began = min(starts, default=run.started_at)
-    ended = min(run.ended_at, max(known)) if len(known) == len(headers) else run.ended_at
+    is_final = all(each.is_final for each in headers)
+    until = now if is_final else run.ended_at
+    ended = min(until, max(known)) if len(known) == len(headers) else run.ended_at
     return replace(run, started_at=began, ended_at=max(ended, began or ended))
 
 
@@ -145,13 +148,15 @@ def _kills(report: Mapping[str, Any]) -> str:
 
 def _why(logs: Sequence[RunLog]) -> str:
     """Return why a run failed: the causes of its own errors and of its samples' errors."""
-    causes = [f"a task failed: {shown(log.cause, _MAX_CAUSE_CHARS)}" for log in logs if log.cause]
+    causes = [
+        f"a task ended in error: {shown(log.cause, _MAX_CAUSE_CHARS)}" for log in logs if log.cause
+    ]
     groups = [group for log in logs for group in log.errors]
     failed = sum(group.count for group in groups)
     if failed:
         named = [f"{g.count} x {shown(g.cause, _MAX_CAUSE_CHARS)}" for g in groups[:_MAX_CAUSES]]
         more = [f"{plural(len(groups) - _MAX_CAUSES, 'more cause')}"] * (len(groups) > _MAX_CAUSES)
-        causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
+        causes.append(f"{plural(failed, 'sample')} errored: {'; '.join((*named, *more))}")
     if causes:
         return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
     return "one of its logs has the status error"

@@ -14,7 +14,6 @@ from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
 from core.errors import (
     AnswerMalformed,
-    EvalroomError,
     JobFailed,
     RequestFailed,
     SpecWrong,
@@ -24,8 +23,9 @@ from core.ids import MachineName
 from core.launch.engines.registry import engine_named
 from core.launch.ports import LaunchDesk, OpenSecrets
 from core.launch.run import launcher_client
+from core.launch.run.log_secrets import secrets_of_logs
 from core.launch.run.run_logs import after_logs
-from core.launch.run.run_record import run_from_manifest, secret_names
+from core.launch.run.run_record import run_from_manifest
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_state import (
     after_fleet,
@@ -354,20 +354,6 @@ class RunPoller:
             for each in wanted:
                 if each.run.id not in self._registry.runs:
                     self._registry.publish(each.run)
-
-
-async def secrets_of_logs(run: Run, open_secrets: OpenSecrets) -> Mapping[str, str]:
-    """Return the values of the secrets that reading a run's logs needs; empty: none.
-
-    Only logs at a URL may need them. Without a secret, Inspect says what it lacks.
-    """
-    if "://" not in run.log_dir or not run.is_ours or not (named := secret_names(run)):
-        return {}
-    try:
-        values = await open_secrets(tuple(named.values()))
-    except EvalroomError:
-        return {}
-    return {variable: values[name] for variable, name in named.items()}
 
 
 def _is_only_seen_from(run: Run, machine: MachineName) -> bool:

@@ -17,7 +17,8 @@ from core.launch.ports import ErrorExample, LaunchDesk, OpenSecrets, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
 from core.launch.progress import OnProgress
 from core.launch.run import launcher_client
-from core.launch.run.run_poller import RunPoller, secrets_of_logs
+from core.launch.run.log_secrets import secrets_of_logs
+from core.launch.run.run_poller import RunPoller
 from core.launch.run.run_record import new_run
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_starter import Provision, RunStarter

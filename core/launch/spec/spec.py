@@ -28,7 +28,7 @@ BUILT_IN_TASK_ARGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Tolerate:
-    """The task fails once a share or a number of its samples failed.
+    """The task ends in `error` once a share or a number of its samples errored.
 
     Attributes:
         threshold: Below 1: a share of the samples. From 2 on: a number of samples.
@@ -38,7 +38,7 @@ class Tolerate:
 
 
 OnError = Literal["stop", "continue"] | Tolerate
-"""What happens when a sample fails."""
+"""What happens when a sample errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,11 @@ class Spec:
         task: `package/name`, `evalroom/smoke`, or `path.py@name`; one or more.
         model: Inspect's model strings; one or more.
         machine: Names or tags of machines, or `any`; one or more.
-        on_error: What happens when a sample fails; it has no default.
+        on_error: What happens when a sample errors; it has no default.
         args: Arguments of the task: JSON values by name.
-        retry_attempts: How many times a failed task is retried; None: the default of `on_error`.
-        retry_on_error: How many times a failed sample is retried; None: never.
+        retry_attempts: How many times a task that ended in error is retried; None: the default
+            of `on_error`.
+        retry_on_error: How many times an errored sample is retried; None: never.
         limit: The number of samples, or the first and the last sample, counted from 1.
         sample_ids: Run only these samples; empty: all.
         token_limit: Tokens for each sample: a number, or Inspect's text like `500k`.

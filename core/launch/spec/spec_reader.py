@@ -27,9 +27,9 @@ MAX_SPEC_BYTES = 1 << 20
 """Largest spec file, bytes."""
 
 ON_ERROR_CHOICES = (
-    '"stop": the first failed sample ends the task, and nothing is retried',
-    '"continue": all samples run; a task with failed samples ends in error and is retried',
-    "{ tolerate = 0.1 }: stop once 10% of the samples failed (5 means five samples)",
+    '"stop": the first errored sample ends the task, and nothing is retried',
+    '"continue": all samples run; a task with errored samples ends in error and is retried',
+    "{ tolerate = 0.1 }: stop once 10% of the samples errored (5 means five samples)",
 )
 """The choices for `on_error`, one line each."""
 
@@ -294,7 +294,7 @@ class _SpecReader:
             if key not in table or table[key] == "":
                 self._problem((key,), f'"{key}" is missing', advice)
         if table.get("on_error", "") == "":
-            what = '"on_error" is missing: choose what happens when a sample fails'
+            what = '"on_error" is missing: choose what happens when a sample errors'
             advice = "write on_error = one of these:\n  " + "\n  ".join(ON_ERROR_CHOICES)
             problem = SpecProblem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
             self._problems.append(problem)

@@ -60,7 +60,7 @@ task = "inspect_evals/gdm_intercode_ctf"
 model = ""                      # fill in, like "openai/gpt-4o"
 machine = ""                    # fill in: a machine with Docker
 {_ON_ERROR}
-retry_on_error = 1              # retry a failed sample once: its container may have failed
+retry_on_error = 1              # retry an errored sample once: its container may have failed
 packages = ["inspect-evals"]    # add the package of the model's provider, like "openai"
 # secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
 max_samples = 8                 # run 8 samples at once ...
@@ -76,7 +76,7 @@ task = "inspect_evals/cybench"
 model = ""                      # fill in, like "openai/gpt-4o"
 machine = ""                    # fill in: a machine with Docker and disk space for large images
 {_ON_ERROR}
-retry_on_error = 1              # retry a failed sample once: a container may have failed
+retry_on_error = 1              # retry an errored sample once: a container may have failed
 packages = ["inspect-evals[cybench]"]   # add the package of the model's provider, like "openai"
 # secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
 max_samples = 4                 # run 4 samples at once ...

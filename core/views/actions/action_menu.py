@@ -297,11 +297,11 @@ def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
                 whole,
                 letter=letter,
                 name=f"cancel-call-{letter}",
-                word=shown(f"end {shown(call.function, 40)}{since}"),
-                help=shown(f"End this tool call; the sample continues with an error{asked}."),
+                word=shown(f"cancel {shown(call.function, 40)}{since}"),
+                help=shown(f"Cancel this tool call; the sample continues with an error{asked}."),
                 heading=Shown("tool calls in progress"),
                 action=Action(verb=Verb.CANCEL_CALL, tool_call=call.id),
-                title=f"End the call of {shown(call.function, 40)} in {subject(fleet, places)}",
+                title=f"Cancel the call of {shown(call.function, 40)} in {subject(fleet, places)}",
             )
         )
     return tuple(made)

@@ -142,11 +142,14 @@ _TASK_WORDS: dict[str, Tone] = {
 
 
 def _findings(fleet: Fleet) -> tuple[HeaderGroup, ...]:
-    open_ones = [each for each in fleet.findings if each.needs_attention(fleet.at)]
-    if not open_ones:
-        return ()
-    worst = max(open_ones, key=lambda each: SEVERITIES.index(each.severity))
-    return ((Span(shown(plural(len(open_ones), "finding")), TONES[worst.severity]),),)
+    counts = Counter(each.severity for each in fleet.findings if each.needs_attention(fleet.at))
+    spans: list[Span] = []
+    for severity in reversed(SEVERITIES):
+        if counts[severity]:
+            gap = " " if spans else ""
+            words = f"{gap}{plural(counts[severity], severity)}"
+            spans.append(Span(Shown(words), TONES[severity]))
+    return (tuple(spans),) if spans else ()
 
 
 def _runs(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:

@@ -18,9 +18,9 @@ _NAME_COLUMNS = 24
 _MAX_SEEN = 20
 TOLERATE = "tolerate 0.1"
 _ON_ERROR = {
-    "stop": "the first failed sample ends the task; no retry",
-    "continue": "all samples run; a task with failures is retried",
-    TOLERATE: "stop once 10% of the samples failed (5 means five)",
+    "stop": "the first errored sample ends the task; no retry",
+    "continue": "all samples run; a task with errors is retried",
+    TOLERATE: "stop once 10% of the samples errored (5 means five)",
 }
 """Each choice fits into one line of a narrow terminal."""
 
@@ -69,7 +69,7 @@ def title_of(key: str) -> Shown:
         "machine": "Where to run; type several with commas",
         "task": "What to run; type several with commas",
         "model": "Which model; type several with commas",
-        "on_error": "What happens when a sample fails",
+        "on_error": "What happens when a sample errors",
     }
     return shown(titles.get(key, key))
 

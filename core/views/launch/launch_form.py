@@ -154,7 +154,13 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
         value = span_of(f"set by {given}", "good")
     else:
         value = span_of("needed" if is_lacking else "not set", "warning" if is_lacking else "dim")
-    what = "the model reads it" if given else "a secret" if variable.is_secret else "a variable"
+    what = (
+        "the model reads it"
+        if given
+        else "a secret"
+        if variable.is_secret
+        else "an environment variable"
+    )
     instead = f", or {', '.join(variable.instead)}" if variable.instead and not given else ""
     return FormRow(
         name=f"{READS}{variable.name}",
@@ -251,7 +257,7 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
     if read.given is None and variable.is_secret:
         yield (span_of("Enter adds it to secrets; the spec never contains its value"),)
     elif read.given is None:
-        yield (span_of("Enter goes to env, to type its value"),)
+        yield (span_of("Enter moves to env, where you type its value"),)
     if read.secret is not None and around.secrets is not None and read.secret not in around.secrets:
         yield (
             Span(

@@ -66,6 +66,18 @@ def event_lines(following: EventFollower) -> Iterator[TextLine]:
         yield (Span(shown(sentence), "warning"),)
 
 
+def event_words(event: SampleEvent) -> str:
+    """Return an event in a few words, without a word that the agent wrote: `tool bash, failed`."""
+    state = ", in progress" if event.pending else ", failed" if event.has_error else ""
+    return f"{event.kind} {shown(event.name or '', _NAME)}".strip() + state
+
+
+def dated_event(event: SampleEvent) -> Shown:
+    """Return an event in a few words, with its time of the day."""
+    at = f"  {fmt.clock(event.at, seconds=True)}" if event.at is not None else ""
+    return shown(f"{event_words(event)}{at}", 120)
+
+
 def _event(event: SampleEvent) -> TextLine:
     spans = [
         Span(

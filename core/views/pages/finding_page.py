@@ -1,13 +1,17 @@
 """The page of one finding: its evidence, its cause, what closes it, what happened around it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.judge.finding_list import with_id
-from core.model.finding import Finding
-from core.views.cells import span_of
+from core.model.finding import ACKNOWLEDGED, Finding
+from core.model.sample_detail import SampleEvent
+from core.text import shown
+from core.views.cells import Span, span_of
 from core.views.findings.names import short_id, subject_of
+from core.views.findings.proposals import proposal_word
+from core.views.pages.detail_lines import event_words
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.findings import TONES, newest
 
@@ -16,8 +20,17 @@ AROUND_S = 900.0
 _MAX_AROUND = 20
 
 
-def finding_page(fleet: Fleet, finding_id: str, now: float) -> Page:
-    """Return a finding's page; `now` is Unix seconds at the desk."""
+def finding_page(
+    fleet: Fleet, finding_id: str, now: float, events: Sequence[SampleEvent] = ()
+) -> Page:
+    """Return a finding's page.
+
+    Args:
+        fleet: All that is known.
+        finding_id: The id of the finding.
+        now: Unix seconds at the desk.
+        events: The last events of its sample, oldest first, where they were read.
+    """
     finding = with_id(fleet, finding_id)
     if finding is None:
         gone = words("", "this finding is no longer kept")
@@ -26,6 +39,8 @@ def finding_page(fleet: Fleet, finding_id: str, now: float) -> Page:
         f"{finding.kind} {short_id(finding)}",
         (
             section("Finding", _facts(fleet, finding, now)),
+            section("What may help", _help(finding)),
+            section("Last events of its sample", map(_event, events)),
             section("Around it", _around(fleet, finding)),
         ),
     )
@@ -44,7 +59,7 @@ def _facts(fleet: Fleet, finding: Finding, now: float) -> Iterator[Fact]:
     if finding.closed_at is not None:
         yield words("closed", fmt.clock(finding.closed_at, seconds=True))
     elif finding.is_kept:
-        yield words("closes when", "you acknowledge it")
+        yield words("closes when", ACKNOWLEDGED)
     else:
         yield words("closes when", finding.closes_when or "what it says is over")
     if finding.count > 1:
@@ -54,6 +69,16 @@ def _facts(fleet: Fleet, finding: Finding, now: float) -> Iterator[Fact]:
     if finding.is_muted(now):
         left = fmt.duration_in_words((finding.muted_until or now) - now)
         yield words("muted", f"for {left} more", "warning")
+
+
+def _help(finding: Finding) -> Iterator[Fact]:
+    for proposal in finding.proposals if finding.is_open else ():
+        yield fact("", (Span(shown(f"→ {proposal_word(proposal)}"), "key"),))
+
+
+def _event(event: SampleEvent) -> Fact:
+    at = "" if event.at is None else fmt.clock(event.at, seconds=True)
+    return words(at, event_words(event), "error" if event.has_error else "plain")
 
 
 def _around(fleet: Fleet, finding: Finding) -> Iterator[Fact]:

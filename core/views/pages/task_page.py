@@ -138,24 +138,23 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
     total = max(1, counts.total)
     for word, number in (
         ("running", counts.running),
-        ("error", counts.error),
+        ("errored", counts.error),
         ("done", counts.completed),
-        ("queued", counts.queued),
-        ("pending", counts.pending),
+        ("queued", counts.not_started),
         ("cancelled", counts.cancelled),
         (line.task.missing_word, counts.abandoned),
     ):
         if not number:
             continue
         share = max(0.0, min(1.0, number / total))
-        bar = Bar(share, share) if word == "error" else Bar(share)
+        bar = Bar(share, share) if word == "errored" else Bar(share)
         yield fact(word, (bar, span_of(f" {fmt.count(number)}")))
     if line.task.samples_cut:
         yield words("not listed", f"{fmt.count(line.task.samples_cut)} (open one to fetch it)")
 
 
 def _errors(line: TaskLine) -> Iterator[Fact]:
-    """Yield why samples failed: each cause with its count and one sample that shows it."""
+    """Yield why samples errored: each cause with its count and one sample that shows it."""
     task = line.task
     if task.header is not None and task.header.cause and task.is_over:
         tone: Tone = "warning" if task.state is TaskState.CANCELLED else "error"
@@ -164,7 +163,7 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
         inspect = inspect_of(line.process)
         data_dir = line.process.data_dir if line.process is not None else None
         yield from recovery_lines(task.header.buffer, inspect, task.header.location, data_dir)
-    for group in task.logged.errors if task.logged is not None else ():
+    for group in task.errors:
         yield words("", error_group_line(group), "error", limit=400)
 
 

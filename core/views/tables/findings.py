@@ -11,6 +11,9 @@ from core.views.tables.fields import Fields, field, table, without_column
 
 TONES: dict[Severity, Tone] = {"alarm": "error", "suspect": "warning", "notice": "plain"}
 """The colour of each severity."""
+MARKS: dict[Severity, str] = {"alarm": "!", "suspect": "?", "notice": "·"}
+"""The mark of each severity, which needs no colour and no room."""
+MARKS_HELP = "Marks of findings: alarm (act on it), suspect (check it), notice (nothing to do)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,20 @@ FINDING_FIELDS = Fields[FindingLine](
             width=5,
         ),
         field(
+            "mark",
+            lambda line: text_cell(MARKS[line.finding.severity], line.tone),
+            lambda line: _RANK[line.finding.severity],
+            title="",
+            width=1,
+        ),
+        field(
+            "severity",
+            lambda line: text_cell(line.finding.severity, line.tone),
+            lambda line: _RANK[line.finding.severity],
+            width=7,
+            rank=4,
+        ),
+        field(
             "kind",
             lambda line: text_cell(line.finding.kind, line.tone),
             lambda line: line.finding.kind,
@@ -69,7 +86,7 @@ FINDING_FIELDS = Fields[FindingLine](
             "what",
             lambda line: text_cell(_words(line), limit=400),
             lambda line: line.finding.text,
-            width=20,
+            width=30,
             grow=4,
         ),
         field(

@@ -187,7 +187,7 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
     """
     runs = newest_first(fleet)
     still = sum(not run.is_over for run in runs)
-    counted = f"{still} open · {len(runs)} total" if still else f"{len(runs)} total"
+    counted = f"{still} active · {len(runs)} total" if still else f"{len(runs)} total"
     return table(
         RUN_FIELDS,
         (

@@ -323,16 +323,15 @@ _QUIET = frozenset({SampleStatus.COMPLETED, SampleStatus.PENDING, SampleStatus.C
 
 
 def counts_line(line: TaskLine) -> str:
-    """Return the counts of a task's samples by status: `38 running · 2 error · 59 done`."""
+    """Return the counts of a task's samples by status: `38 running · 2 errored · 59 done`."""
     counts = line.task.counts
     if counts is None:
         return ""
     parts = (
         (counts.running, "running"),
-        (counts.error, "error"),
+        (counts.error, "errored"),
         (counts.completed, "done"),
-        (counts.queued, "queued"),
-        (counts.pending, "pending"),
+        (counts.not_started, "queued"),
         (counts.cancelled, "cancelled"),
         (counts.abandoned, line.task.missing_word),
     )

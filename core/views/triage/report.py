@@ -75,7 +75,7 @@ class TaskReport:
         tokens_per_minute: Its rate; None: unknown.
         money: What it has spent; None: its model has no price.
         run_again: Samples that were run again after an error.
-        errors: Why its samples failed, by cause; empty until its log was read.
+        errors: Why its samples errored, by cause, as far as that was read.
         still: Its samples that look stalled, the longest first.
         outliers: Its running samples that stand out.
     """
@@ -209,7 +209,7 @@ def _task_report(scene: Scene, task: Task, only: SampleKey | None) -> TaskReport
         tokens_per_minute=tokens_per_minute(task.trail, task.heard_at),
         money=spent(task, scene.rules),
         run_again=sum(1 for sample in task.samples.values() if sample.retries),
-        errors=task.logged.errors if task.logged is not None else (),
+        errors=task.errors,
         still=tuple(each for each in _still(scene, task) if only in {None, each.sample}),
         outliers=tuple(
             outlier

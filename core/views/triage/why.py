@@ -14,7 +14,7 @@ from core.judge.pace import durations, quantile
 from core.judge.sign import Scene
 from core.model.operation import operation_words
 from core.model.process import Process, ProcessState
-from core.model.sample import Sample, SampleStatus, word_of_status
+from core.model.sample import NOT_STARTED, Sample, word_of_status
 from core.model.task import Task
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
@@ -39,7 +39,6 @@ _CALLS = {
     "tool": "a tool call",
     "sandbox": "a command in a sandbox",
 }
-_WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 _TROUBLED: dict[ProcessState, tuple[Word, str]] = {
     ProcessState.STARVED: ("alarm", "its event loop is blocked, so it answers nothing"),
     ProcessState.BUSY: ("suspect", "it answers slowly"),
@@ -161,7 +160,7 @@ def _verdict(
         known = words.get(what)
         if known is not None:
             return "waits", known, ""
-        return "unknown", "the eval does not tell what it does", ""
+        return "unknown", "the eval does not report what it does", ""
     suspect, alarm = limits_of(scene, task, still)
     lasted = fmt.duration_in_words(still.lasted)
     rule = (
@@ -191,7 +190,7 @@ def _without_rule(  # noqa: PLR0911 - one return a case
         return word, f"its process: {words}"
     if row.paused_now or row.process_paused_now or process.paused_now:
         return "waits", "`pause now` holds it at its next model call; its time limit runs on"
-    if sample.status in _WAITING:
+    if sample.status in NOT_STARTED:
         paused = " while its task is paused" if row.paused or process.paused else ""
         return "waits", f"it waits for its turn{paused}"
     if sample.interrupt is not None:

@@ -8,6 +8,9 @@ MIN_USED_SHARE = 0.05
 MIN_UTILISATION = 20.0
 """A GPU with more memory in use than both, or with this utilisation (percent), is in use, though
 its users can't be seen: processes in containers or of other pid namespaces."""
+OUTSIDE = "is in use by processes that have other pids outside this container"
+"""Why a GPU with listed processes is in use, in a container with pids of its own: the list has the
+pids of the host, and in the container another process may have the same pid."""
 
 
 def unseen_use(used, total, utilisation):

@@ -47,17 +47,17 @@ def run_log_script(words, asked, timeout_s, env=None):
     return answers, why
 
 
-def read_with_first(pythons, asked, timeout_s, data_dir=None, run=run_log_script):
+def read_with_first(pythons, asked, timeout_s, variables=None, run=run_log_script):
     """Read logs by `run` with the first interpreter that has a usable Inspect.
 
     These are tried first, then others of this machine.
 
-    `data_dir` is the XDG_DATA_HOME of the logs' evals, where Inspect keeps the buffers of samples;
-    None: that of this program.
+    `variables` are added to those of a tool: XDG_DATA_HOME, where the logs' evals keep the buffers
+    of samples, and those with which a log at a URL is reached.
 
     Raises Failed if none has one, or if its script fails.
     """
-    env = None if data_dir is None else dict(tool_variables(), XDG_DATA_HOME=data_dir)
+    env = dict(tool_variables(), **variables) if variables else None
     trusted = [each for each in pythons if each == sys.executable or is_trusted_python(each)]
     given = [[python] for python in trusted]
     others = (words for words in other_inspects() if words not in given)

@@ -9,8 +9,9 @@ import re
 import threading
 
 from ssh.shipped.common.failures import Failed, Stuck
-from ssh.shipped.common.gpu_use import hidden_by_login, unseen_use
+from ssh.shipped.common.gpu_use import OUTSIDE, hidden_by_login, unseen_use
 from ssh.shipped.common.nvidia import query_nvidia, read_users
+from ssh.shipped.common.own_pids import has_own_pids
 from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tool_path import find_tool
@@ -104,7 +105,8 @@ def judged(gpus, pids, uses, unknown, is_amd):
         if gpu["why"] is not None:
             continue
         if pids[index]:
-            gpu["why"] = "is used by pid " + ", ".join(pids[index][:8])
+            listed = "is used by pid " + ", ".join(pids[index][:8])
+            gpu["why"] = OUTSIDE if has_own_pids() else listed
         elif index in hidden:
             gpu["why"] = hidden[index]
         elif unknown:

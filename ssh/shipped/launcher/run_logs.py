@@ -105,7 +105,7 @@ def read_group(runs, until):
 
 
 def has_failures(row):
-    """Whether a log that was read may have samples that failed."""
+    """Whether a log that was read may have errored samples."""
     header = row.get("header") or {}
     results = header.get("results") or {}
     counts = results.get("completed_samples"), results.get("total_samples")

@@ -235,12 +235,18 @@ def logs_traced(path):
     return logs, began
 
 
-def logs_left(traces, pid):
-    """Return the logs that the trace file of a process names; Inspect packs it at its end."""
+def logs_left(traces, pid, born_at=None):
+    """Return the logs that the trace file of a process names; Inspect packs it at its end.
+
+    A file that was begun before `born_at`, Unix seconds, is that of an earlier process of this pid.
+    """
     name = os.path.join(traces, "trace-%d.log" % pid)
     for path in (name, name + ".gz"):
         if os.path.isfile(path) and not os.path.islink(path):
-            return [each for each in logs_traced(path)[0] if os.path.lexists(each)][:MAX_LOGS]
+            logs, began = logs_traced(path)
+            if began is not None and born_at is not None and began < born_at - SLACK_S:
+                return []
+            return [each for each in logs if os.path.lexists(each)][:MAX_LOGS]
     return []
 
 

@@ -17,6 +17,7 @@ from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.interpreter import interpreter_of
 from ssh.shipped.probe.liveness import start_time_of
+from ssh.shipped.probe.log_variables import log_variables
 from ssh.shipped.probe.oom_kills import kills_near
 from ssh.shipped.probe.records import data_root
 from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
@@ -36,7 +37,7 @@ class EvalProcess:
         self.pid = pid
         self.start = start
         self.key = (pid, start)
-        self.run_id = self.started_at = self.api_version = None
+        self.run_id = self.started_at = self.born_at = self.api_version = None
         self.socket_path = self.control_dir = self.data_dir = None
         self.place = place
         self.found = "record"
@@ -59,9 +60,10 @@ class EvalProcess:
         self.record_gone_at = None
         self.is_cut_off = False  # it listens at its socket, whose file was removed
         self.log_dir = None
+        self.log_variables = {}
         self.root = None  # the data folder of its record
         self.traces = None  # the folder of its trace file, if it has no control server
-        self.logs = []  # what its trace file names, once it has ended without a control server
+        self.logs = []  # what its trace file names, once it has ended
         self.client = EvalClient(probe, self)
         if not self.is_contained:
             self.client.start()
@@ -105,9 +107,9 @@ class EvalProcess:
         if argv is None:
             return
         self.argv = redacted(argv)
-        started_at = start_time_of(self.pid)
-        if started_at is not None:
-            self.started_at = started_at
+        self.born_at = start_time_of(self.pid)
+        if self.born_at is not None:
+            self.started_at = self.born_at
         if self.is_contained:
             self.container = container_facts(self.pid)
             return
@@ -120,6 +122,7 @@ class EvalProcess:
         if self.place == HERE:
             self.traces = os.path.join(data_root(env), "traces")
             self.log_dir = log_dir_of(argv, self.cwd, env)
+            self.log_variables = log_variables(env)
             self.kills = self.kills or kills_near(self.pid)
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 

@@ -20,10 +20,13 @@ class LogReads(threading.Thread):
         self.queue = collections.deque()
         self.reader = WarmReader()
 
-    def ask(self, request, pythons, asked, data_dir):
-        """Queue a request: read the logs with the first of these interpreters that has Inspect."""
+    def ask(self, request, pythons, asked, variables):
+        """Queue a request: read the logs with the first of these interpreters that has Inspect.
+
+        `variables` are added to those of a tool.
+        """
         with self.wake:
-            self.queue.append((request, pythons, asked, data_dir))
+            self.queue.append((request, pythons, asked, variables))
             self.wake.notify()
 
     def tick(self, now):
@@ -46,7 +49,7 @@ class LogReads(threading.Thread):
                 # An operator who waits gives up before the desk's own reading does.
                 first = min(self.queue, key=lambda entry: entry[0].end)
                 self.queue.remove(first)
-            request, pythons, asked, data_dir = first
+            request, pythons, asked, variables = first
             at, begun = time.time(), time.monotonic()
             status, body, error = None, b"", None
             try:
@@ -55,7 +58,7 @@ class LogReads(threading.Thread):
                     body = read_log_file(asked["log"], asked["bytes"])
                 else:
                     read = self.reader.run
-                    answers, why = read_with_first(pythons, asked, left, data_dir, read)
+                    answers, why = read_with_first(pythons, asked, left, variables, read)
                     body = compact({"answers": answers, "why": why})
                 status = 0
             except Failed as failed:

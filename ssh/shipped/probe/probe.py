@@ -17,6 +17,7 @@ from ssh.shipped.probe.changes import clocks_pattern, number
 from ssh.shipped.probe.facts import Facts
 from ssh.shipped.probe.frames import FrameWriter, read_frames
 from ssh.shipped.probe.log_reads import LogReads
+from ssh.shipped.probe.log_variables import variables_for
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
 from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
@@ -210,14 +211,20 @@ class Probe:
 
     def read_logs(self, head):
         asked, given, data_dir = head["asked"], head.get("pythons") or (), head.get("data_dir")
-        texts = given if data_dir is None else (*given, data_dir)
+        sent = head.get("variables") or {}
+        texts = [*given, *sent, *sent.values(), *([] if data_dir is None else [data_dir])]
         if not isinstance(asked, dict) or not all(isinstance(each, str) for each in texts):
             raise ValueError("not a read of logs")
         request = Request(dict(head, path=""), "logs")
-        known = self.processes.pythons.get((head.get("pid"), head.get("start")))
+        key = head.get("pid"), head.get("start")
+        known, kept = self.processes.log_readers.get(key, (None, {}))
         pythons = [*([known] if known else ()), *given, sys.executable]
+        logs = asked.get("logs") or [asked.get("log", "")]
+        variables = dict(variables_for(kept, logs), **sent)
+        if data_dir is not None:
+            variables["XDG_DATA_HOME"] = data_dir
         asked = dict(asked, schemes=self.log_schemes)
-        self.logs.ask(request, list(dict.fromkeys(pythons)), asked, data_dir)
+        self.logs.ask(request, list(dict.fromkeys(pythons)), asked, variables)
 
     def request(self, kind, head):
         method = "GET" if kind == "get" else head["method"]

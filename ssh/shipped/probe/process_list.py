@@ -18,8 +18,9 @@ from ssh.shipped.probe.peers import is_held
 
 KEEP_ENDED_S = 60.0
 NEW_S = 30.0  # so long a process without a record counts as new
+LONGEST_START_S = 3600.0  # so long too, while none of its tasks has begun: it loads data or a model
 RECORD_GONE_S = 2.0
-MAX_PYTHONS = 1000
+MAX_LOG_READERS = 1000
 MAX_PROCESSES = 2000  # an account can start any number of processes; those that came first stay
 
 
@@ -28,7 +29,8 @@ class ProcessList(threading.Thread):
         super().__init__(name="finder", daemon=True)
         self.probe = probe
         self.by_key = {}
-        self.pythons = collections.OrderedDict()  # key -> interpreter, also of ended processes
+        # key -> (interpreter or None, variables for its logs), also of ended processes
+        self.log_readers = collections.OrderedDict()
         self.lock = threading.Lock()
         self.last_sent = None
         self.discovery = None
@@ -93,8 +95,7 @@ class ProcessList(threading.Thread):
             elif each.record is not None:
                 process.learn_record(each.record)
             elif process.socket_path is None:
-                age = now - (process.started_at or now)
-                process.channel = "off" if process.opted_out else "new" if age < NEW_S else "none"
+                process.channel = self.channel_without_record(process, now)
             elif is_cut_off(process):
                 process.lose_socket()
         for key, process in list(self.by_key.items()):
@@ -104,6 +105,17 @@ class ProcessList(threading.Thread):
                 self.missing(process, now)
         self.dead = self.find_dead()
         self.changed()
+
+    def channel_without_record(self, process, now):
+        """Return the channel of a process that never had a record.
+
+        Inspect starts the control server once the tasks are loaded, which may take very long.
+        """
+        if process.opted_out:
+            return "off"
+        has_begun = self.probe.traces.has_begun(process.key)
+        longest = NEW_S if has_begun else LONGEST_START_S
+        return "new" if now - (process.started_at or now) < longest else "none"
 
     def data_roots(self):
         """Return the data folders that are known, such as ~/.local/share/inspect_ai."""
@@ -120,10 +132,10 @@ class ProcessList(threading.Thread):
         process.found = "running" if each.record is None else "record"
         process.by_name = each.by_name
         process.learn_proc()
-        if process.python:
-            self.pythons[key] = process.python
-            while len(self.pythons) > MAX_PYTHONS:
-                self.pythons.popitem(last=False)
+        if process.python or process.log_variables:
+            self.log_readers[key] = process.python, process.log_variables
+            while len(self.log_readers) > MAX_LOG_READERS:
+                self.log_readers.popitem(last=False)
         self.by_key[key] = process
         return process
 
@@ -141,8 +153,8 @@ class ProcessList(threading.Thread):
                 if time.monotonic() - process.record_gone_at < RECORD_GONE_S:
                     return
             process.alive, process.ended_at = False, now
-            if process.socket_path is None and process.traces:
-                process.logs = logs_left(process.traces, process.pid)
+            if process.traces:
+                process.logs = logs_left(process.traces, process.pid, process.born_at)
             if LINUX and process.place == HERE:
                 process.killed = oom_kill_of(process.pid, process.kills)
             process.ended_mono = time.monotonic()

@@ -49,6 +49,7 @@ class TraceFile:
         self.rest = b""
         self.at = max(0, os.fstat(fd).st_size - MAX_BACKLOG_BYTES)
         self.skips = self.at > 0  # the line in which it begins is not whole
+        self.has_begun = self.at > 0  # a task has run, so a control server could have started
 
     def close(self):
         os.close(self.fd)
@@ -97,6 +98,7 @@ class TraceFile:
             self.enter(key, str(row.get("action"))[:60], str(row.get("detail")), since, row)
 
     def enter(self, key, name, detail, since, row):
+        self.has_begun = self.has_begun or name == "Run Task"
         sample, project = sample_of_line(row), ""
         what, words = name, ""
         if name == "Subprocess":

@@ -76,6 +76,11 @@ class Traces(threading.Thread):
             self.drop(process.key)
         return []
 
+    def has_begun(self, key):
+        """Return whether a task of a process has begun, as far as its trace is known."""
+        found = self.files.get(key)
+        return found is not None and found.has_begun
+
     def find(self, process):
         now = time.monotonic()
         is_young = time.time() - (process.started_at or 0.0) < SOUGHT_OFTEN_S

@@ -8,11 +8,10 @@ import threading
 import time
 
 from ssh.shipped.common.answers import answers_in, asked_env
-from ssh.shipped.common.children import CHILDREN, kill_group, reap_group, start_child
+from ssh.shipped.common.children import CHILDREN, kill_group, reap_group
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.log_reading import LOG_SCRIPT, MAX_LOG_ANSWER_BYTES, run_log_script
-from ssh.shipped.common.text import text_of
-from ssh.shipped.common.tools import tool_variables
+from ssh.shipped.common.tools import start_tool, tool_variables
 
 TAIL_BYTES = 256
 ENDING = b"evalroom-end\n"
@@ -74,19 +73,7 @@ class WarmReader:
         self.stop()
         argv = [*words, "-c", LOG_SCRIPT, json.dumps({"what": "serve"})]
         given, nonce = asked_env(tool_variables() if env is None else env)
-        try:
-            self.child = start_child(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env=given,
-            )
-        except FileNotFoundError:
-            raise Absent("%s was not found" % os.path.basename(argv[0])) from None
-        except (OSError, subprocess.SubprocessError, ValueError) as error:
-            raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
+        self.child = start_tool(argv, given, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         os.set_blocking(self.child.stdin.fileno(), False)
         self.key = key_of(words, env)
         try:

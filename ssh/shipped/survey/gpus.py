@@ -3,8 +3,9 @@
 import os
 
 from ssh.shipped.common.failures import Failed
-from ssh.shipped.common.gpu_use import hidden_by_login
+from ssh.shipped.common.gpu_use import OUTSIDE, hidden_by_login
 from ssh.shipped.common.nvidia import query_nvidia, read_users, warning_of
+from ssh.shipped.common.own_pids import has_own_pids
 from ssh.shipped.common.units import MIB, WHOLE_NUMBER, csv_number
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, message_of, tool_path
 from ssh.shipped.survey.side_by_side import Warned
@@ -28,16 +29,17 @@ def read_gpus():
         raise Failed(message_of(run))
     users, unknown = read_users(tool, sum(not gpu["lost"] for gpu in gpus), TOOL_TIMEOUT_S)
     hidden = hidden_by_login(gpus, os.environ, is_amd=False)
+    are_foreign = has_own_pids()
     for gpu in gpus:
         mine = users.get(gpu["uuid"], ())
-        pids = [int(pid) for pid, _ in mine if WHOLE_NUMBER.match(pid)]
+        pids = [] if are_foreign else [int(pid) for pid, _ in mine if WHOLE_NUMBER.match(pid)]
         gpu["pids"] = [{"pid": pid} for pid in pids[:MAX_PIDS]]
         if gpu["index"] in hidden:
             gpu["blocked"] = hidden[gpu["index"]]
         elif unknown:
             gpu["blocked"] = "may be in use: nvidia-smi does not list the processes: %s" % unknown
         elif mine and not pids:
-            gpu["blocked"] = "is in use"
+            gpu["blocked"] = OUTSIDE if are_foreign else "is in use"
     warning = warning_of(run)
     return Warned(gpus, warning) if warning else gpus
 

@@ -2,7 +2,7 @@
 """A small eval-set that runs anywhere: no network, no key, no container.
 
 Its model is simulated in this file. It waits for a while, calls tools, is rate-limited now and
-then, makes mistakes, and reports its token usage. Some samples fail and are retried, one
+then, makes mistakes, and reports its token usage. Some samples error and are retried, one
 fails for good. `-T pace=0.1` makes it ten times as fast, `-T samples=4` smaller.
 """
 

@@ -15,7 +15,7 @@ from core.model.action import Action, Change, Manner, Verb
 from core.model.order import OrderState
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, running_evals
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 pytestmark = pytest.mark.xdist_group("acted_eval")
 
@@ -28,7 +28,7 @@ def long_eval() -> Iterator[Eval]:
     with running_evals() as evals:
         one = evals.start(
             "turns", "tools", keep=True,
-            args={"samples": 200, "turns": 100, "naps": 50, "seconds": 3.0, "think": 0.2},
+            args={"samples": 200, "turns": 2_000, "naps": 50, "seconds": 3.0, "think": 0.2},
             options=("--max-tasks=2", "--max-samples=4", "--no-fail-on-error"),
         ).wait_ready()  # fmt: skip
         one.wait_rows(
@@ -222,7 +222,7 @@ async def by_hand(one: Eval, command: str) -> None:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     done = await asyncio.to_thread(
         subprocess.run, ["/bin/sh", "-c", command], cwd=one.folder, env=kept, check=False,
-        capture_output=True, timeout=60,
+        capture_output=True, timeout=WAIT_S,
     )  # fmt: skip
     assert done.returncode == 0, (command, done.stdout, done.stderr)
 
@@ -276,7 +276,6 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
     async with acting_on_eval(long_eval) as acted:
         task = await acted.task(long_eval, "turns")
         await until(lambda: len(_running(long_eval, "turns")) > 1, "two samples run")
-        # The youngest two: they run long enough.
         first, twin = (SampleKey(task, each, 1) for each in _running(long_eval, "turns")[-2:])
         plan = await acted.plan(action, first)
         assert plan.confirmation == "words"
@@ -371,7 +370,6 @@ async def test_interim_scores_are_asked_for_and_come(long_eval: Eval) -> None:
             await until(
                 lambda: not long_eval.get(routes.task_score(task.task_id))["running"],
                 "the pass is over",
-                60,
             )
             done = long_eval.get(routes.task_score(task.task_id))
             assert done["completed_only"] is completed_only
@@ -389,7 +387,7 @@ async def test_a_flush_writes_what_waits_and_its_repeat_is_nothing(long_eval: Ev
         def waiting() -> bool:
             return bool(long_eval.get(routes.task_config(task.task_id))["buffer"]["pending"])
 
-        await until(waiting, "a finished sample waits for the log", 60)
+        await until(waiting, "a finished sample waits for the log")
         plan = await acted.plan(Action(verb=Verb.FLUSH), task)
         [step] = plan.steps
         assert step.preview is not None

@@ -106,7 +106,7 @@ async def test_an_order_into_a_stopped_eval_is_unknown_and_found_out_later(
         finally:
             os.kill(busy_eval.pid, signal.SIGCONT)
         settled = await until(
-            lambda: None if acted.book.orders[0].is_open else acted.book.orders[0], "settled", 40
+            lambda: None if acted.book.orders[0].is_open else acted.book.orders[0], "settled"
         )
         assert settled.state is OrderState.DONE
         assert busy_eval.task()["paused"] == ["task"]
@@ -141,9 +141,7 @@ async def test_orders_of_a_dead_evalroom_are_taken_over_reported_and_resolved(
         acting = ActionService(desk, instance=other, store=second.book, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
-            await until(
-                lambda: not any(order.is_open for order in second.book.orders), "resolved", 40
-            )
+            await until(lambda: not any(order.is_open for order in second.book.orders), "resolved")
         finally:
             running.cancel()
         states = {order.action.verb: order.state for order in second.book.orders}

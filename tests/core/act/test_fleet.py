@@ -153,7 +153,8 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
     evals: Evals,
 ) -> None:
     one = evals.start(
-        "errors", "turns", args={"samples": 40, "always": 0, "first": 2, "turns": 200, "sleep": 1},
+        "errors", "turns",
+        args={"samples": 1_000, "always": 0, "first": 2, "turns": 200, "sleep": 1},
         options=("--max-tasks=1", "--no-fail-on-error", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.pause()  # the task can't finish before we are there
@@ -165,7 +166,7 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
             row = one.task("errors")
             return bool(row) and row["samples"]["errored"] == 2
 
-        await until(errored, "two samples errored", 60)
+        await until(errored, "two samples errored")
         plan = await acted.plan(Action(verb=Verb.REQUEUE), task)
         assert len(plan.sent) == 2
         requeue = Action(verb=Verb.REQUEUE)
@@ -190,7 +191,7 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
         reports = await acted.acting.carry_out(plan, yes=True)
         assert [each.outcome.state for each in reports if each.outcome] == [OrderState.DONE] * 2
         assert all("sandbox" not in repr(order) for order in acted.book.orders)
-        await until(lambda: one.task("errors")["samples"]["errored"] == 0, "both run again", 60)
+        await until(lambda: one.task("errors")["samples"]["errored"] == 0, "both run again")
 
 
 @pytest.mark.xdist_group("busy_eval")

@@ -23,7 +23,7 @@ _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
 async def gone(acted: Acted, process: ProcessKey) -> None:
     """Wait until the fleet knows the process's end."""
     await acted.watched.until(
-        lambda: acted.watched.fleet.processes[process].state is ProcessState.GONE, "it is gone", 60
+        lambda: acted.watched.fleet.processes[process].state is ProcessState.GONE, "it is gone"
     )
 
 
@@ -53,7 +53,6 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         await acted.watched.until(
             lambda: acted.watched.fleet.tasks[task.key].state is TaskState.CANCELLED,
             "its log says cancelled",
-            60,
         )
         findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
         assert [each.closed_at is not None for each in findings] == [True]
@@ -113,14 +112,13 @@ async def test_where_sigint_is_ignored_the_leftover_may_be_ended_once_nothing_ca
         process = await acted.process(one)
         task = await acted.task(one)
         await acted.one(_PAUSE, process)
-        await until(lambda: one.task()["quiesced"], "quiesced", 60)
+        await until(lambda: one.task()["quiesced"], "quiesced")
         await acted.one(_FLUSH, task)
         finished = one.task()["samples"]["completed"]
         assert (await acted.one(_INTERRUPT, process))[0] is OrderState.DONE
         await acted.watched.until(
             lambda: acted.watched.fleet.processes[process].state is ProcessState.HEADLESS,
             "its control server is gone",
-            60,
         )
         assert one.popen.poll() is None
         findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
@@ -146,7 +144,7 @@ async def plan_to_end(acted: Acted, process: ProcessKey) -> Plan:
     def allowed() -> Plan | None:
         return plans[-1] if plans[-1].sent else None
 
-    return await until(allowed, "the end is allowed", 60, before=plan_again, every=0.3)
+    return await until(allowed, "the end is allowed", before=plan_again, every=0.3)
 
 
 def samples_in_log(one: Eval) -> int:
@@ -165,7 +163,10 @@ def samples_in_log(one: Eval) -> int:
 def ignoring_sigint(evals: Evals) -> Eval:
     """An eval that was started as a background job of a script: SIGINT is ignored in it."""
     one = evals.start(
-        "turns", args={"samples": 20, "turns": 8}, options=("--max-samples=3",), ignores_sigint=True
+        "turns",
+        args={"samples": 1_000, "turns": 8},
+        options=("--max-samples=3",),
+        ignores_sigint=True,
     )
     one.wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["completed"] > 1)
@@ -174,11 +175,13 @@ def ignoring_sigint(evals: Evals) -> Eval:
 
 async def test_a_set_between_two_tasks_is_not_taken_for_finished(evals: Evals) -> None:
     """Only finished rows are listed there, and one task is yet to start."""
+    gate = evals.folder / "gate"
     one = evals.start(
-        "turns", "tools", args={"samples": 1, "turns": 1}, eval_set=True,
+        "turns", "tools", args={"samples": 1, "turns": 1, "gate": gate}, eval_set=True,
         options=("--max-tasks=1",),
     ).wait_ready()  # fmt: skip
     one.pause()
+    gate.touch()
     one.wait_rows(lambda rows: len(rows) == 1 and rows[0]["status"] == "completed")
     async with acting_on_eval(one) as acted:
         plan = await acted.plan(_INTERRUPT, await acted.process(one))

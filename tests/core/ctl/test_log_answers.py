@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.ctl.error_causes import MAX_GROUPS, OTHER_CAUSES, cause_of, grouped
+from core.ctl.error_causes import cause_of, grouped, read_causes
 from core.ctl.log_answers import log_reading
 from core.errors import AnswerMalformed
+from core.model.error_causes import MAX_GROUPS, OTHER_CAUSES
 from core.model.log_summary import ErrorGroup, LogCounts, LogSummary, UnreadLog
 
 pytestmark = pytest.mark.pure
@@ -91,6 +92,12 @@ def test_an_answer_without_a_log_is_refused() -> None:
         ("RuntimeError('GET https://a.b/c?d=e failed')", "RuntimeError: GET … failed"),
         ("RuntimeError('at 0x7f3a2b')", "RuntimeError: at …"),
         ("ValueError('it is \\x1b[31mred\\x1b[0m')", "ValueError: it is red"),
+        ("OSError: no file /data/tmp_ab/x.json, see ~/logs/a.txt", "OSError: no file …, see …"),
+        ("RuntimeError('true/false or ./a/b')", "RuntimeError: true/false or …"),
+        (
+            "docker: write /var/lib/docker/overlay2/ab/x: no space left on device",
+            "docker: write /var/lib/docker/…: no space left on device",
+        ),
         ("", "an error without a message"),
     ],
 )
@@ -120,3 +127,23 @@ def test_no_value_in_the_place_of_samples_breaks_the_decoder(value: object) -> N
         spoiled = {**ANSWER["samples"], name: value}
         found = log_reading(json.loads(json.dumps({**ANSWER, "samples": spoiled})))
         assert isinstance(found, LogSummary)
+
+
+def test_causes_of_a_running_task_are_read_without_their_texts() -> None:
+    rows = [
+        {
+            "sample_id": "q",
+            "epoch": 2,
+            "status": "error",
+            "error": "ValueError('7 of \"secret\"')",
+        },
+        {"sample_id": 5, "epoch": 1, "status": "error", "error": None},
+        {"sample_id": True, "epoch": 1, "error": "no id"},
+        {"epoch": 1, "error": "no id"},
+        {"sample_id": 6, "epoch": 1, "status": "error", "error": {"message": "an object"}},
+        "x",
+    ]
+    read = read_causes(json.dumps({"as_of": 7.5, "samples": rows}).encode())
+    assert (read.as_of, read.causes) == (7.5, (("q", 2, "ValueError: N of '…'"),))
+    with pytest.raises(AnswerMalformed):
+        read_causes(b'{"as_of": 7.5}')

@@ -22,7 +22,7 @@ from core.ids import MachineName
 from core.ports import Received
 from tests.support.connections import FakeConnection
 from tests.support.fleets import H1, H2, NOW
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 
 class Taken:
@@ -184,5 +184,5 @@ async def test_an_error_of_the_decoder_ends_the_loop_also_from_the_thread() -> N
     for size in (0, 300_000):
         taken.send(H1, size=size)
         with pytest.raises(ValueError, match="broken by the test"):
-            await asyncio.wait_for(turns(taken.intake), 20)
+            await asyncio.wait_for(turns(taken.intake), WAIT_S)
     taken.intake.close()

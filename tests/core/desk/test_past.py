@@ -52,6 +52,15 @@ def test_an_ended_task_comes_back_with_its_age_and_its_numbers() -> None:
     assert fleet.at == LATER
 
 
+def test_a_task_that_was_never_listed_comes_back_with_its_process() -> None:
+    log = "/l/2026_t_abcdefgh.eval"
+    left = replace(dead_eval_found(log, pid=100, at=NOW + 61), process=process_key())
+    fleet = begun(process_seen(python="/p/python"), process_gone(at=NOW + 60), left)
+    [process], [task] = fleet.processes.values(), fleet.tasks.values()
+    assert (process.python, process.ended_at) == ("/p/python", NOW + 60)
+    assert (task.row.log_location, process.tasks) == (log, (task.key,))
+
+
 def test_a_list_that_was_kept_in_parts_ends_no_task() -> None:
     fleet = begun(
         process_seen(),

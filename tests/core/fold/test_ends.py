@@ -103,6 +103,28 @@ def test_files_of_an_eval_that_is_known_add_only_its_unknown_logs() -> None:
     assert fleet_after(alone, fleet=gone).tasks == gone.tasks
 
 
+def test_an_eval_that_ended_before_its_tasks_were_listed_has_a_row_from_its_log() -> None:
+    seen = fleet_after(process_seen(), process_gone(at=NOW + 3))
+    log = "/l/2026-01-01T00-00-00+00-00_t_abcdefgh.eval"
+    found = replace(dead_eval_found(log, pid=100, wrote_at=NOW + 2), process=process_key())
+    fleet = fleet_after(found, fleet=seen)
+    [task] = fleet.tasks.values()
+    assert (task.key.process, task.row.log_location, task.state) == (
+        process_key(), log, TaskState.FINISHING,
+    )  # fmt: skip
+    assert fleet.processes[process_key()].tasks == (task.key,)
+
+
+def test_a_listed_task_takes_a_later_log_and_no_earlier_one() -> None:
+    row = task_row("abcdefgh", log_location="/l/2026-01-02_t_abcdefgh.eval")
+    fleet = fleet_after(process_seen(), tasks_seen(row), process_gone(at=NOW + 10))
+    for day, location in ((1, row.log_location), (3, "/l/2026-01-03_t_abcdefgh.eval")):
+        logs = f"/l/2026-01-0{day}_t_abcdefgh.eval"
+        found = replace(dead_eval_found(logs, pid=100, wrote_at=NOW + 5), process=process_key())
+        [task] = fleet_after(found, fleet=fleet).tasks.values()
+        assert task.row.log_location == location
+
+
 def test_files_of_a_later_process_with_the_same_pid_are_another_eval() -> None:
     gone = fleet_after(process_gone(at=NOW + 10), fleet=RUNNING)
     found = dead_eval_found("/l/b.eval", pid=100, wrote_at=NOW + 5_000, at=LATER)

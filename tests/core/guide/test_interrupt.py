@@ -17,10 +17,16 @@ pytestmark = pytest.mark.xdist_group("guides")
 _DONE = StepState.DONE
 
 
+def gate_of(evals: Evals) -> Path:
+    """The file for which all samples but the first two wait."""
+    return evals.folder / "gate"
+
+
 def started(evals: Evals, *, eval_set: bool) -> Eval:
     """An eval of twelve samples, two at a time."""
+    args = {"samples": 12, "seconds": 0.5, "gate": gate_of(evals), "free": 2}
     return evals.start(
-        "quiet", eval_set=eval_set, args={"samples": 12, "seconds": 1.0},
+        "quiet", eval_set=eval_set, args=args,
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
 
@@ -43,17 +49,18 @@ async def runs_of_each_sample(one: Eval) -> Counter[str]:
     return Counter(name for name, _ in uuids)
 
 
-async def interrupted(here: Guided, one: Eval) -> Guide:
+async def interrupted(here: Guided, evals: Evals, one: Eval) -> Guide:
     """Interrupt an eval safely, as an operator who confirms each step."""
     key = await here.acted.process(one)
     await here.acted.watched.until(
-        lambda: one.task()["samples"]["completed"] >= 2, "two samples are finished", 60
+        lambda: one.task()["samples"]["completed"] >= 2, "two samples are finished"
     )
     guide = await here.guiding.interrupt(key)
     assert guide.command, lines(guide)
     for kind in (StepKind.PAUSE, StepKind.FLUSH, StepKind.INTERRUPT):
         guide = await here.waits(guide, kind)
         await here.go_on(guide)
+        gate_of(evals).touch()  # the process is paused: the two in flight go on to their end
     return await here.over(guide)
 
 
@@ -84,7 +91,7 @@ async def test_a_parked_run_resumes_by_the_shown_command_with_nothing_lost_and_n
 ) -> None:
     one = started(evals, eval_set=eval_set)
     async with guided(tmp_path / "h.sqlite3", one) as here:
-        guide = await interrupted(here, one)
+        guide = await interrupted(here, evals, one)
         assert states(guide) == [_DONE] * 6, lines(guide)
         assert "cancelled" in guide.steps[-1].sentence
         assert [frame.head.get("path") or frame.kind for frame in here.acted.sent] == [
@@ -108,6 +115,7 @@ async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_its
         key = await here.acted.process(one)
         guide = await here.guiding.interrupt(key)
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
+    gate_of(evals).touch()
     async with guided(tmp_path / "h.sqlite3", one, book=book, instance=LATER) as here:
         await here.acted.process(one)
         [found] = await here.guiding.recent()
@@ -129,7 +137,9 @@ async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_noth
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "turns", args={"samples": 12}, options=("--max-samples=2", "-M", "secret=1")
+        "turns",
+        args={"samples": 12, "gate": gate_of(evals)},
+        options=("--max-samples=2", "-M", "secret=1"),
     ).wait_ready()
     async with guided(tmp_path / "h.sqlite3", one) as here:
         key = await here.acted.process(one)
@@ -137,6 +147,7 @@ async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_noth
         assert not guide.command
         assert "withheld" in guide.steps[0].sentence
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
+        gate_of(evals).touch()
         await here.go_on(await here.waits(guide, StepKind.FLUSH))
         ended = await here.over(guide)
         assert ended.steps[4].state is StepState.STOPPED
@@ -154,7 +165,9 @@ async def test_a_process_resumed_before_the_interrupt_is_waited_for_again(
     async with guided(tmp_path / "h.sqlite3", one) as here:
         guide = await here.guiding.interrupt(await here.acted.process(one))
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
+        gate_of(evals).touch()
         await here.waits(guide, StepKind.FLUSH)
+        gate_of(evals).unlink()  # the samples that start from now on wait
         await asyncio.to_thread(one.resume)
 
         def quiesces() -> bool:

@@ -267,7 +267,7 @@ def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
     fleet = judged(RunChanged(at=NOW + 1, run=broken), fleet=fleet)
     [finding] = fleet.findings
     assert finding.waits
-    assert finding.text.endswith("failed: no space left on device")
+    assert finding.text.endswith("ended in error: no space left on device")
     fine = replace(started, state=RunState.SUCCESS)
     fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 2

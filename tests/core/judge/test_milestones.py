@@ -41,7 +41,7 @@ def test_a_task_tells_its_first_sample_each_quarter_and_the_end_that_is_near() -
 
 def test_of_several_at_once_only_the_furthest_is_told() -> None:
     assert told(task_row(done=3), task_row(done=80, errored=2)) == [
-        "75%: 82 of 100 samples have ended, 2 of them with an error"
+        "75%: 82 of 100 samples have ended, 2 of them errored"
     ]
 
 
@@ -83,6 +83,16 @@ def test_a_requeue_that_passed_is_told() -> None:
     assert texts(fleet) == []
     done = (sample(7, status="completed", retries=1), sample(8, status="completed"))
     fleet = after(fleet, samples_seen(*done), samples_seen(*done, at=NOW + 4))
+    assert texts(fleet) == ["Sample 7/1 passed after its requeue"]
+
+
+def test_a_requeue_of_someone_else_that_passed_is_told_too() -> None:
+    fleet = after(begun(task_row()), samples_seen(sample(7, status="error"), sample(8)))
+    fleet = after(fleet, samples_seen(sample(7, status="queued"), sample(8), at=NOW + 1))
+    fleet = after(fleet, samples_seen(sample(7, retries=1), sample(8, retries=1), at=NOW + 2))
+    assert texts(fleet) == []
+    done = (sample(7, status="completed", retries=1), sample(8, status="completed", retries=1))
+    fleet = after(fleet, samples_seen(*done, at=NOW + 3), samples_seen(*done, at=NOW + 4))
     assert texts(fleet) == ["Sample 7/1 passed after its requeue"]
 
 

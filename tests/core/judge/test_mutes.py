@@ -35,17 +35,17 @@ def header(fleet: Fleet) -> str:
 def test_an_acknowledged_finding_stays_open_and_no_longer_counts_until_it_worsens() -> None:
     fleet = stalled_fleet(seconds=200)
     assert only(fleet).severity == "suspect"
-    assert "1 finding" in header(fleet)
+    assert "1 suspect" in header(fleet)
     seen = advance(fleet, FindingsAcknowledged(at=NOW + 210, findings=(only(fleet).id,)))
     assert only(seen).is_open
     assert only(seen).acknowledged_at == NOW + 210
-    assert "finding" not in header(seen)
+    assert "suspect" not in header(seen)
     later = advance(seen, samples_seen(hanging(), at=NOW + 400))
     assert only(later).acknowledged_at == NOW + 210, "it says more, but is not worse"
     worse = advance(later, samples_seen(hanging(), at=NOW + 700))
     assert only(worse).severity == "alarm"
     assert only(worse).acknowledged_at is None
-    assert "1 finding" in header(worse)
+    assert "1 alarm" in header(worse)
 
 
 def test_a_finding_that_its_rule_makes_anew_stays_acknowledged() -> None:
@@ -70,7 +70,7 @@ def test_a_mute_of_a_kind_or_a_task_also_mutes_what_opens_later(mute: Mute) -> N
     before = judged_after(named(), link(), muted(mute, at=NOW))
     fleet = stalled_fleet(fleet=before)
     assert only(fleet).muted_until == NOW + 5_000
-    assert "finding" not in header(fleet)
+    assert "alarm" not in header(fleet)
     assert "alarm" not in title(fleet)
     assert only(fleet).needs_attention(NOW + 5_001)
 

@@ -18,6 +18,7 @@ from core.launch.spec.spec_reader import check_spec
 from core.launch.spec.spec_writer import spec_file
 from core.launch.spec.yaml_quote import plain, word_value, yaml_value
 from tests.support.specs import SMOKE
+from tests.support.waiting import WAIT_S
 
 # Text as TOML and UTF-8 have it: no lone surrogates.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -93,7 +94,7 @@ def test_a_script_hands_on_every_word_byte_for_byte(words: list[str], asked: str
     )  # fmt: skip
     text = text.replace("if ! mkdir started", "if ! true")  # nothing is left behind in /
     done = subprocess.run(
-        ["/bin/sh"], input=text.encode(), capture_output=True, timeout=30, check=False,
+        ["/bin/sh"], input=text.encode(), capture_output=True, timeout=WAIT_S, check=False,
         env={"PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1", "HOME": "/"},
     )  # fmt: skip
     assert json.loads(done.stdout) == [words, asked], done.stderr
@@ -118,7 +119,7 @@ def test_secrets_are_read_once_and_variables_of_inspect_go(source: str, tmp_path
     done = subprocess.run(
         [sys.executable, "-I", "-c", BOOTSTRAP, "INSPECT_STAYS", "A_KEY", where, sys.executable,
          "-c", dump],
-        input=f"{given}\nmore", text=True, capture_output=True, timeout=30, check=False,
+        input=f"{given}\nmore", text=True, capture_output=True, timeout=WAIT_S, check=False,
         env={"INSPECT_STAYS": "1", "INSPECT_GOES": "1", "OTHER": "1"},
     )  # fmt: skip
     environ, rest = json.loads(done.stdout)

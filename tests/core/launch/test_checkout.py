@@ -19,6 +19,7 @@ from tests.support.fetching import LocalWorker, path_without, small_disk
 from tests.support.processes import command_of, holding, wait_gone, with_variable, working_in
 from tests.support.repositories import Repository, repository, serving
 from tests.support.specs import plan, spec
+from tests.support.waiting import WAIT_S
 
 TOKEN = "ghp_never-to-be-seen-again-0123456789"
 FILES = {"tasks/mine.py": "X = 1\n", "README": "first\n"}
@@ -245,7 +246,7 @@ async def test_a_checkout_cut_in_its_middle_is_done_again(
 
     def hold() -> None:
         asked_for.set()
-        go_on.wait(30)
+        go_on.wait(WAIT_S)
 
     with serving(folder / "served") as server:
         server.on_request = hold
@@ -289,7 +290,7 @@ async def test_a_checkout_that_takes_too_long_is_ended_and_reported(
 
     def hold() -> None:
         asked_for.set()
-        go_on.wait(30)
+        go_on.wait(WAIT_S)
 
     with serving(folder / "served") as server:
         server.on_request = hold

@@ -18,6 +18,7 @@ from core.model.job import Job
 from core.model.run import RunState
 from tests.support.launches import Launched, launching, wait_all_gone
 from tests.support.specs import spec
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 HERE = MachineName("here")
@@ -50,7 +51,7 @@ async def test_a_run_whose_start_failed_never_starts_later(
     local: MachineConfig, folder: Path
 ) -> None:
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         starts_badly(here, JobFailed("no room for its output"), is_done=False)
         checked = here.checked(spec("", "machine=here"))
         [run] = await here.launches.launch(checked)
@@ -69,7 +70,7 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
     local: MachineConfig, folder: Path
 ) -> None:
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         starts_badly(here, JobFailed("no room for its output"), is_done=True)
         [run] = await here.launches.launch(here.checked(spec("", "machine=here")))
         run = await here.over(run)
@@ -82,7 +83,7 @@ async def test_a_run_that_ran_and_whose_folder_was_removed_is_unreadable_and_say
     monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
     monkeypatch.setattr("core.launch.run.run_poller._SOON_S", 0.1)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
@@ -95,7 +96,7 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
 ) -> None:
     monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         here.launches.registry.starting.add(run.id)

@@ -20,6 +20,7 @@ from tests.support.fetching import HERE, LocalWorker
 from tests.support.runs import run as run_of
 from tests.support.specs import spec
 from tests.support.surveys import GIB, WELL, failed, folder, found, texts
+from tests.support.waiting import WAIT_S
 
 MIB = 1024**2
 
@@ -102,12 +103,12 @@ def test_a_survey_reports_the_limits_of_a_running_tmux_server() -> None:
         monkey.setenv("TMUX_TMPDIR", str(home))
         worker = LocalWorker(home)
         job = Job(program="survey", verb="survey", given={"tmux": words})
-        answer = run_async(worker.work(HERE, job, deadline=60))
+        answer = run_async(worker.work(HERE, job, deadline=WAIT_S))
         assert answer["tmux_server"]["state"] == "failed"  # none runs
         limited = f"ulimit -n 99; {' '.join(words)} -f /dev/null new-session -d sleep 600"
         subprocess.run(["/bin/sh", "-c", limited], check=True)
         try:
-            answer = run_async(worker.work(HERE, job, deadline=60))
+            answer = run_async(worker.work(HERE, job, deadline=WAIT_S))
         finally:
             subprocess.run([*words, "kill-server"], check=True)
     server = answer["tmux_server"]["value"]
@@ -123,7 +124,7 @@ async def test_a_survey_reports_the_limits_of_its_own_login() -> None:
         python.chmod(0o755)
         worker = LocalWorker(home, {"TMPDIR": f"{home}/gone"}, python=str(python))
         job = Job(program="survey", verb="survey", given={})
-        answer = await worker.work(HERE, job, deadline=60)
+        answer = await worker.work(HERE, job, deadline=WAIT_S)
     assert answer["limits"]["value"]["open_files"] == 64
     place = answer["temporary"]["value"]
     assert (place["full"], place["exists"]) == (f"{home}/gone", False)

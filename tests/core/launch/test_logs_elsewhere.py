@@ -10,6 +10,7 @@ from core.ids import MachineName
 from core.model.run import RunState
 from tests.support.launches import launching
 from tests.support.specs import spec
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -22,7 +23,7 @@ async def test_logs_at_a_url_are_read_by_inspect(
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         where = f"log_dir=file://{folder}/there"
         [run] = await here.launches.launch(here.checked(spec("", "machine=here", where)))
         run = await here.over(run)

@@ -14,6 +14,7 @@ from tests.support.reached import machine_of, trusting
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import spec
 from tests.support.sshd import Sshd
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -37,7 +38,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_started(
 ) -> None:
     machine = MachineConfig(name=MachineName("local"), link="command")
     async with launching([machine], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec()))
         assert run.state is RunState.ERROR
         assert "no space is left" in run.message
@@ -52,7 +53,7 @@ async def test_a_home_that_is_not_to_be_written_is_reported(sshd: Sshd, folder: 
     try:
         known = trusting(sshd, folder)
         async with launching([machine_of(sshd, "bob")], folder, known_hosts=known) as here:
-            await here.watched.desk.first_poll(20)
+            await here.watched.desk.first_poll(WAIT_S)
             [run] = await here.launches.launch(here.checked(spec("", "machine=bob")))
             assert run.state is RunState.ERROR
             assert "can't be written: Permission denied" in run.message

@@ -10,6 +10,7 @@ from core.ids import MachineName
 from core.model.run import RunState
 from tests.support.launches import launching
 from tests.support.specs import spec
+from tests.support.waiting import WAIT_S
 
 pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.slow]
 
@@ -38,7 +39,7 @@ async def test_an_interpreter_or_a_login_that_prints_breaks_no_run(
     )  # fmt: skip
     env = [f'env={{PYTHONPATH = "{noise}"}}'] if where == "python" else []
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec("", "machine=here", *env)))
         assert not run.has_failed, run.message
         run = await here.over(run)

@@ -11,6 +11,7 @@ from tests.support.reached import machine_of, trusting
 from tests.support.specs import plan, spec
 from tests.support.sshd import SUPER, Sshd
 from tests.support.surveys import preflight, texts
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -33,8 +34,8 @@ async def test_an_account_with_few_rights_gets_a_list_of_all_that_it_lacks(
     made = plan(spec(text=EVAL), machine=machine)
     async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
         desk = watched.desk
-        await desk.first_poll(20)
-        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+        await desk.first_poll(WAIT_S)
+        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=WAIT_S)
     lines = texts(checks)
     for says in (
         "stop Inspect: /usr/bin/python3 does not have Inspect; ",
@@ -52,8 +53,8 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
     made = plan(spec(), machine=machine)
     async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
         desk = watched.desk
-        await desk.first_poll(20)
-        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+        await desk.first_poll(WAIT_S)
+        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=WAIT_S)
         assert [each for each in texts(checks) if each.startswith("stop")] == []
         assert "Inspect 0.3." in next(each.message for each in checks if each.name == "Inspect")
         # The link goes; what is asked then says so.
@@ -62,7 +63,7 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
             await watched.until(
                 lambda: desk.fleet.machines[machine.name].link.reason is not None, "it is down"
             )
-            [check] = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+            [check] = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=WAIT_S)
         finally:
             sshd.start()
     assert check.name == "link"

@@ -22,6 +22,7 @@ from tests.support.processes import lives, wait_gone, working_in
 from tests.support.reached import machine_of, trusting
 from tests.support.repositories import repository, serving
 from tests.support.sshd import Sshd, running
+from tests.support.waiting import WAIT_S
 
 ALICE = MachineName("local")  # as the plans of these tests name their machine
 
@@ -39,7 +40,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
 
     def hold() -> None:
         asked_for.set()
-        go_on.wait(30)
+        go_on.wait(WAIT_S)
 
     with short_folder() as folder, serving(folder / "served") as server:
         source = repository(folder / "served" / "code", {"x.py": "X = 1\n"})
@@ -47,7 +48,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
         known_hosts = trusting(sshd, folder)
         async with watching([machine], known_hosts, read_only=False) as watched:
             desk = watched.desk
-            await desk.first_poll(20)
+            await desk.first_poll(WAIT_S)
             got = await fetch_client.fetch_uv(desk, ALICE, made, nothing)
             assert (got.version, got.how) == ("0.9.1", "sent from here")
             home = sshd.home("alice")

@@ -19,7 +19,7 @@ from tests.support.evals import short_folder
 from tests.support.processes import environ_of, lives, words_of
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("launches")
 SECRET = "sk-never-to-be-seen-again"
@@ -43,7 +43,7 @@ def _log(folder: Path) -> EvalLog:
                     return log
         return None
 
-    return wait_until(final, f"a final log in {folder}", 40)
+    return wait_until(final, f"a final log in {folder}")
 
 
 def _accuracy(log: EvalLog) -> float:
@@ -205,7 +205,7 @@ failing = 1
         work.append((str(folder), words))
     done = subprocess.run(
         [sys.executable, "-c", _RUN_ALL], input=json.dumps(work), text=True, capture_output=True,
-        env=home.env({"XDG_DATA_HOME": str(home.folder)}), timeout=58, check=False,
+        env=home.env({"XDG_DATA_HOME": str(home.folder)}), timeout=WAIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     seen = {}
@@ -235,7 +235,7 @@ def test_the_scores_of_built_in_tasks_are_known_in_advance(home: Home) -> None:
                              "mockllm/model"]))  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", _RUN_ALL], input=json.dumps(work), text=True, capture_output=True,
-        env=home.env({"XDG_DATA_HOME": str(home.folder)}), timeout=58, check=False,
+        env=home.env({"XDG_DATA_HOME": str(home.folder)}), timeout=WAIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     scores = [_accuracy(_log(Path(folder) / "logs")) for folder, _ in work]

@@ -179,6 +179,10 @@ def test_a_run_that_is_found_late_has_the_times_of_its_logs() -> None:
     rows = [{**row, "header": {**row["header"], **times}} for row in (log("success"),)]
     done = after_logs(late, report(*rows), NOW, is_alive=False, offset=5.0)
     assert (done.started_at, done.ended_at) == (920.0, 960.0)
+    # Its process was thought to be gone before: its host did not answer, or its clock was set.
+    early = replace(late, ended_at=930.0)
+    assert after_logs(early, report(*rows), NOW, is_alive=False).ended_at == 965.0
+    assert after_logs(early, report(*rows), 940.0, is_alive=False).ended_at == 940.0
     # Two instances measure clocks that agree with a difference of milliseconds.
     for noise in (0.018, -0.2, 0.0):
         same = after_logs(late, report(*rows), NOW, is_alive=False, offset=noise)
@@ -261,7 +265,7 @@ def test_a_failed_run_names_the_causes_of_its_samples_errors() -> None:
     rows = {**log("error"), "samples": {"counts": counts, "errors": errors, "rows": []}}
     found = after_logs(RUN, report(rows), NOW, is_alive=False)
     assert found.state is RunState.ERROR
-    assert found.message.startswith("4 samples failed: 3 x ValueError")
+    assert found.message.startswith("4 samples errored: 3 x ValueError")
     assert "1 x TimeoutError" in found.message
     [one] = found.logs
     assert [(group.count, group.example) for group in one.errors] == [

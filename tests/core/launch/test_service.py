@@ -18,6 +18,7 @@ from tests.support.launches import alive, end_all, launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -31,7 +32,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 ) -> None:
     machine = gpu_host(sshd)
     async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         checked = here.checked(spec("", "machine=gpu"))
         found: list[RunState] = []
         [run] = await here.launches.launch(checked, on_change=lambda each: found.append(each.state))
@@ -80,7 +81,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
     sshd: Sshd, folder: Path, sets: tuple[str, ...], says: str
 ) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
         run = await here.over(run)
         assert run.state is RunState.ERROR
@@ -94,13 +95,13 @@ model = "mockllm/model"
 machine = "gpu"
 on_error = "continue"
 code = {{ directory = "{EVALS}" }}
-args = {{ samples = 6, turns = 400, sleep = 0.5 }}
+args = {{ samples = 6, turns = 4_000, sleep = 0.5 }}
 """
 
 
 async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder: Path) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec(text=LONG)))
         assert run.state is RunState.RUNNING
         assert run.pid in alive(run.id)
@@ -111,7 +112,6 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
     sshd: Sshd, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,11 +125,11 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
     )  # fmt: skip
     known = trusting(sshd, folder)
     async with launching([gpu_host(sshd), local], folder, known_hosts=known) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         checked = here.checked(asked)
         assert len(checked) == 8
         runs = await here.launches.launch(checked)
-        over = [await here.over(run, 250) for run in runs]
+        over = [await here.over(run) for run in runs]
         assert {run.state for run in over} == {RunState.SUCCESS}
         assert len({(run.task, run.model, run.machine) for run in over}) == 8
         assert len({run.log_dir for run in over}) == 8
@@ -155,10 +155,10 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
     sshd: Sshd, folder: Path
 ) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         try:
-            run = await here.over(run, 100)
+            run = await here.over(run)
             assert (run.state, run.status) == (RunState.ERROR, "error")
             assert run.pid in alive(run.id)
             process = here.watched.fleet.process_of_run(run)
@@ -177,12 +177,12 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("gpu"), link="command", python=sys.executable)
     async with launching([local], folder, secrets={"S": "sk-canary"}) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         good = spec("secrets = ['S']", "machine=gpu", "engine=tmux")
         bad = spec("", "machine=gpu", "engine=tmux", "model=nope/x")
         checked = (*here.checked(good), *here.checked(bad))
         runs = await here.launches.launch(checked)
-        done, failed = [await here.over(run, 60) for run in runs]
+        done, failed = [await here.over(run) for run in runs]
         assert (done.state, done.attach[:2]) == (RunState.SUCCESS, ("tmux", "-u"))
         assert failed.state is RunState.ERROR
         assert "Inspect does not know the provider nope" in failed.message

@@ -21,7 +21,7 @@ from core.launch.engines.tmux_sessions import (
 from core.launch.plan.run_plan import RunPlan
 from tests.support.evals import short_folder
 from tests.support.specs import Home, plan, spec
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 SECRET = "sk-never-to-be-seen-again"
 
@@ -34,7 +34,12 @@ class TmuxHome(Home):
 
     def tmux(self, *words: str, env: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
-            words, env=self.env(env or {}), capture_output=True, text=True, check=False, timeout=20
+            words,
+            env=self.env(env or {}),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WAIT_S,
         )
         return done.stdout
 
@@ -82,7 +87,7 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
         found = _of_home(home, "environ")
         return found if f"OPENAI_API_KEY={SECRET}" in found else ""
 
-    assert f"EVALROOM_RUN={asked.run}" in wait_until(environ, "the eval has its secret", 40)
+    assert f"EVALROOM_RUN={asked.run}" in wait_until(environ, "the eval has its secret")
     assert not hidden.exists()
     assert SECRET not in _of_home(home, "cmdline")
     assert SECRET not in home.tmux(*TMUX_COMMAND, "show-environment", "-g")
@@ -93,7 +98,6 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
     wait_until(
         lambda: home.sessions()[0].has_ended,
         "the eval ends",
-        60,
         seen=lambda: home.screen(started),
     )
     (session,) = home.sessions()
@@ -127,7 +131,7 @@ def test_a_start_that_fails_says_why_on_its_screen_under_a_name_that_was_free(
     asked = plan(spec("engine = 'tmux'\npython = '/no/python'"))
     name = asked.attach[-1].removeprefix("=")
     # Someone's session has the name, on a server that someone started with all he had.
-    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 3600", env={"LEAK": SECRET})
     started = home.begin(asked)
     assert started.attach == attach_command(f"{name}-2")
 
@@ -143,7 +147,7 @@ def test_a_run_gets_a_clean_environment_whoever_started_the_server(home: TmuxHom
     python = home.folder / "python"
     python.write_text(f"#!/bin/sh\nenv >{home.folder}/environ\n")
     python.chmod(0o700)
-    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 3600", env={"LEAK": SECRET})
     home.begin(plan(spec(f"engine = 'tmux'\npython = '{python}'\nenv = {{ PLAIN = 'p' }}")))
     environ = home.folder / "environ"
     wait_until(

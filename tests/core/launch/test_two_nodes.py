@@ -11,6 +11,7 @@ from core.ids import MachineName
 from core.model.run import RunState
 from tests.support.launches import end_all, launching
 from tests.support.specs import EVALS, spec
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -58,7 +59,7 @@ async def test_a_run_of_one_node_is_elsewhere_on_the_other_until_its_log_has_end
     node1, node2 = nodes
     (folder / "other").mkdir()
     async with launching([node1], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec(text=LONG)))
         assert (run.state, run.is_ours) == (RunState.RUNNING, True)
         try:

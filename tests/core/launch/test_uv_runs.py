@@ -26,9 +26,9 @@ from tests.support.repositories import repository, serving
 from tests.support.specs import Home, plan, spec
 from tests.support.tree import ROOT
 from tests.support.uv import uv_env
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 SMOKE_FILE = ROOT / "ssh" / "shipped" / "tasks" / "smoke.py"
 FAR = MachineConfig(name=MachineName("local"), host="x")
 TOKEN = "glpat-never-to-be-seen-again"
@@ -56,7 +56,7 @@ def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
     cut_off = ["unshare", "-n"] if os.geteuid() == 0 else []
     done = subprocess.run(
         [*cut_off, "/bin/sh", str(folder / "start.sh")], env=home.env(uv_env()),
-        capture_output=True, text=True, timeout=90, check=False, start_new_session=True,
+        capture_output=True, text=True, timeout=WAIT_S, check=False, start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
@@ -69,7 +69,7 @@ def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
                     return log if log.status != "started" else None
             return None
 
-        return wait_until(final, "a final log", 60)
+        return wait_until(final, "a final log")
     finally:
         with suppress(ProcessLookupError):
             os.kill(record["pid"], signal.SIGKILL)

@@ -27,6 +27,7 @@ from core.views.pages.run_page import why_command
 from tests.support.launches import launching
 from tests.support.runs import run as made_run
 from tests.support.specs import EVALS, spec
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -48,11 +49,11 @@ async def test_a_run_whose_samples_failed_says_why_and_the_advised_command_shows
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_poll(20)
+        await here.watched.desk.first_poll(WAIT_S)
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         run = await here.over(run)
         assert run.state is RunState.ERROR
-        assert run.message.startswith("3 samples failed: 2 x ValueError"), run.message
+        assert run.message.startswith("3 samples errored: 2 x ValueError"), run.message
         assert "1 x ConnectionError" in run.message
         [log] = run.logs
         assert [group.count for group in log.errors] == [2, 1]
@@ -90,6 +91,6 @@ def test_the_command_for_an_error_of_the_eval_itself_prints_it(tmp_path: Path, s
         assert line == "", "the log of a cancelled eval holds no error to print"
         return
     ran = subprocess.run(
-        ["/bin/sh", "-c", line], capture_output=True, text=True, check=True, timeout=60
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=True, timeout=WAIT_S
     )
     assert json.loads(ran.stdout)["error"]["message"] == message

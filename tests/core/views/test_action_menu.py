@@ -152,7 +152,7 @@ def test_ways_to_end_go_from_the_gentlest_and_name_the_calls_in_progress() -> No
     key = SampleKey(task_key(), 1, 1)
     found = endings(known, [key])
     assert [each.action.manner for each in found[:3]] == ["score", "error", "cancel"]
-    assert [each.word for each in found[3:]] == ["end bash 4m", "end py␛[31mthon 2s"]
+    assert [each.word for each in found[3:]] == ["cancel bash 4m", "cancel py␛[31mthon 2s"]
     assert found[3].action.tool_call == "a"
     assert "already requested" in found[4].help
     assert endings(known, [process_key()]) == ()

@@ -132,6 +132,7 @@ _ORDER = (
     "TasksSeen",
     "ScoreSeen",
     "SamplesSeen",
+    "CausesSeen",
     "OperationsSeen",
     "ReadFailed",
     "LinkChanged",

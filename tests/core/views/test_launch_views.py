@@ -66,7 +66,7 @@ def test_runs_are_listed_newest_first_with_sign_and_word() -> None:
     table = runs_table(FLEET, NOW)
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
-    assert table.footer == "3 open · 7 total"
+    assert table.footer == "3 active · 7 total"
     assert (cell(2, "sign"), cell(2, "state")) == ("✗", "error")
     assert (cell(4, "time"), cell(4, "engine")) == ("4:57", "tmux")
 
@@ -240,7 +240,7 @@ def test_the_variables_of_the_model_are_listed_below_it_with_where_each_is_set()
     assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not stored"
     assert rows[f"{READS}ACME_BASE_URL"].value.text == "needed"
     assert words([rows["secrets"].note]) == "not stored yet: team"
-    assert "Enter goes to env" in words(explained(form, checked, HERE, f"{READS}ACME_BASE_URL"))
+    assert "Enter moves to env" in words(explained(form, checked, HERE, f"{READS}ACME_BASE_URL"))
     kept, _ = rows_of(form, FormContext(secrets=frozenset({"team"})))
     assert kept[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), stored"
 

@@ -66,7 +66,7 @@ def test_process_task_and_sample_pages_show_the_known_facts() -> None:
         process_page(fleet, process_key(), NOW)
     )
     text = page_text(task_page(fleet, task_key(), NOW))
-    assert "error: [0.33] 1" in text
+    assert "errored: [0.33] 1" in text
     assert "phase: spin-up" in text
     assert "log error: no such file" in text
     key = SampleKey(task_key(), 1, 1)
@@ -95,6 +95,11 @@ def test_pages_say_why_rows_stand_still() -> None:
     assert f"polls: its row is {of_tasks}" in text
     assert f"its samples are {of_samples}" in text
     assert of_samples not in page_text(task_page(fleet, task_key("t2"), NOW))
+    shared = (SlowPoll(wait=240.0, answer=0.05, task_id="t1"),)
+    text = page_text(
+        task_page(fleet_after(process_seen(slow_polls=shared), fleet=fleet), task_key("t1"), NOW)
+    )
+    assert "every 4m 00s, because other answers of the eval took long" in text
     ended = fleet_after(process_gone(), fleet=fleet)
     assert "polled every" not in page_text(process_page(ended, process_key(), NOW))
 

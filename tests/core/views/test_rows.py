@@ -1,9 +1,13 @@
 """What rows of machines, processes and findings say, and the header."""
 
+from dataclasses import replace
+
 from core.events import ReadFailed
+from core.model.finding import Finding, Severity
 from core.model.log_summary import LogBuffer
 from core.model.machine import LinkState, ToolState
 from core.model.process import ProcessState
+from core.views.cells import Table
 from core.views.header.totals import header_totals, title
 from core.views.pages.task_page import task_page
 from core.views.tables.findings import findings_table
@@ -31,6 +35,7 @@ from tests.support.fleets import (
 )
 from tests.support.fleets import judged_after as judged
 from tests.support.table_rows import cell_text, page_text, text
+from tui.panes.columns import natural_widths, place
 
 
 def test_a_machine_line_says_its_gpus_its_load_and_its_link() -> None:
@@ -174,3 +179,36 @@ def test_a_process_that_starts_counts_from_its_own_start() -> None:
     starting = process_seen(state=ProcessState.STARTING, started_at=NOW - 300)
     [row] = processes_table(judged(named(), link(), starting), NOW).rows
     assert "starting 5m" in text(row, "state")
+
+
+def test_the_header_counts_alarms_suspects_and_notices_apart() -> None:
+    fleet = judged(named())
+    severities: tuple[Severity, ...] = ("suspect", "alarm", "notice", "alarm", "suspect", "suspect")
+    findings = tuple(
+        Finding(id=str(n), kind="x", severity=each, opened_at=NOW, machine=H1, text="x")
+        for n, each in enumerate(severities)
+    )
+    fleet = replace(fleet, findings=findings)
+    assert cell_text(header_totals(fleet, NOW)[1]) == "2 alarms 3 suspects 1 notice"
+
+
+def test_how_bad_a_finding_is_needs_no_colour() -> None:
+    fleet = judged(
+        named(),
+        link(),
+        process_seen(started_at=NOW - 1),
+        tasks_seen(task_row(errored=1)),
+        link(LinkState.DOWN, at=NOW + 9, reason="no route"),
+    )
+    table = findings_table(fleet, NOW + 60)
+    marked = [(text(row, "mark"), text(row, "severity")) for row in table.rows]
+    assert marked == [("!", "alarm"), ("?", "suspect"), ("·", "notice")]
+    wide, narrow = (shown_columns(table, width) for width in (116, 70))
+    assert {"mark", "severity"} <= wide
+    assert "mark" in narrow
+    assert "severity" not in narrow
+
+
+def shown_columns(table: Table[str], width: int) -> set[str]:
+    natural = natural_widths(table.columns, table.rows, {})
+    return {each.column.name for each in place(table.columns, natural, width)}

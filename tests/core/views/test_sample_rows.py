@@ -141,7 +141,7 @@ def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
     assert [row.key.sample_id for row in table.rows] == [44, 1, 5]
     assert text(table.rows[0], "doing") == "retry 6 in 0:45"
     assert text(table.rows[0], "status") == "retrying"
-    assert table.footer == "2 running · 1 error"
+    assert table.footer == "2 running · 1 errored"
 
 
 def test_scores_limits_and_interrupts_of_samples() -> None:

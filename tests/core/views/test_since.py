@@ -47,7 +47,7 @@ def test_each_run_comes_with_what_happened_to_it_in_order() -> None:
     lines = texts(before, now)
     assert "h100-1" in lines[0]
     assert any("20 more samples done, now 60 of 100" in line for line in lines)
-    assert any("3 more samples with an error" in line for line in lines)
+    assert any("3 more samples errored" in line for line in lines)
     assert any("opened: alarm stall: bash has run" in line for line in lines)
 
 

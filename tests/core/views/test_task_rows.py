@@ -224,4 +224,4 @@ def test_trouble_comes_before_the_orders_in_the_header() -> None:
     fleet = judged_after(link(LinkState.DOWN), fleet=fleet_of_tasks(task_row()))
     groups = header_totals(fleet, NOW, (span_of("orders 3 done"),))
     words = [cell_text(group) for group in groups]
-    assert words[:3] == ["1 machine 1 down", "1 finding", "orders 3 done"]
+    assert words[:3] == ["1 machine 1 down", "1 alarm", "orders 3 done"]

@@ -10,17 +10,21 @@ from core.config.model import CADENCES, WatchConfig
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState
+from core.model.sample import Activity
 from core.watch.cadence import phase_of
 from core.watch.polls import (
+    CAUSES_INTERVAL_S,
     ERRORS_INTERVAL_S,
     ONCE_S,
     PARKED_INTERVAL_S,
     PAUSED_INTERVAL_S,
+    RETRIES_WATCHED_S,
     Poll,
     polls_for,
 )
 from tests.support.fleets import (
     NOW,
+    causes_seen,
     fleet_after,
     process_key,
     process_seen,
@@ -129,6 +133,25 @@ def test_the_focused_task_is_polled_often_its_running_samples_too() -> None:
     assert found["running"].every >= 2
 
 
+def test_running_samples_are_read_in_full_while_calls_are_retried() -> None:
+    row = task_row(started_at=OLD, http_retries=4)
+    fleet = fleet_after(tasks_seen(row, at=NOW + 60), fleet=with_row(http_retries=3))
+    now = watched(fleet, now=NOW + 61)
+    assert "status=running%2Cqueued" in now["running"].path
+    assert now["running"].every == now["samples"].every
+    assert "running" not in watched(with_row(http_retries=3), now=NOW + 61)
+    assert "running" not in watched(fleet, now=NOW + 60 + 2 * RETRIES_WATCHED_S)
+
+
+def test_running_samples_are_read_in_full_while_one_waits_for_a_retry() -> None:
+    waiting = sample(1, activity=Activity(type="retry_wait", started_at=NOW))
+    fleet = fleet_after(samples_seen(waiting, at=NOW), fleet=with_row(http_retries=3))
+    assert "running" in watched(fleet, now=NOW + 300)
+    calls = sample(1, activity=Activity(type="model", started_at=NOW + 301))
+    answered = fleet_after(samples_seen(calls, at=NOW + 301), fleet=fleet)
+    assert "running" not in watched(answered, now=NOW + 302)
+
+
 def test_a_finished_task_is_read_whole_once_more_and_then_left_alone() -> None:
     before = watched(with_row())
     ended = with_row(status="completed", done=100, flying=0)
@@ -174,6 +197,43 @@ def test_errors_that_a_cut_list_lacks_are_asked_for() -> None:
     known = [sample(n, status="error") for n in range(20, 23)]
     whole = fleet_after(samples_seen(*rows, *known), fleet=fleet)
     assert "errors" not in watched(whole)
+
+
+def test_causes_of_errors_are_asked_for_once_for_each_new_error_and_not_in_a_rush() -> None:
+    assert "causes" not in watched(with_row())
+    fleet = with_row(errored=3)
+    first = watched(fleet)["causes"]
+    assert "status=error" in first.path
+    assert "content=true" in first.path
+    assert "active_since" not in first.path
+    read = causes_seen((1, 1, "E: bad"), at=NOW, as_of=NOW - 1)
+    fleet = fleet_after(read, fleet=fleet)
+    assert "causes" not in watched(fleet, now=NOW + 60)
+    more = tasks_seen(task_row(started_at=OLD, errored=4), at=NOW + 5)
+    fleet = fleet_after(more, fleet=fleet)
+    assert "causes" not in watched(fleet, now=NOW + 5)
+    later = watched(fleet, now=NOW + CAUSES_INTERVAL_S)["causes"]
+    assert f"active_since={NOW - 1}" in later.path
+    set_back = watched(fleet, now=NOW - 5)["causes"]
+    assert set_back == later
+
+
+def test_causes_are_not_asked_for_where_the_log_or_the_row_tells_them() -> None:
+    ended = with_row(status="completed", done=97, errored=3, flying=0)
+    assert "causes" not in watched(ended)
+    old = fleet_after(
+        process_seen(socket_path="/s", api_version=1), tasks_seen(task_row(errored=3))
+    )
+    assert "causes" not in watched(old)
+
+
+def test_a_new_attempt_has_causes_of_its_own() -> None:
+    fleet = fleet_after(causes_seen((1, 1, "E: bad"), at=NOW), fleet=with_row(errored=3))
+    again = task_row(started_at=OLD, eval_id="e-2", attempts=2, errored=3)
+    fleet = fleet_after(tasks_seen(again, at=NOW + 1), fleet=fleet)
+    poll = watched(fleet, now=NOW + 1)["causes"]
+    assert "/evals/e-2/" in poll.path
+    assert "active_since" not in poll.path
 
 
 @pytest.mark.parametrize("state", [ProcessState.OPTED_OUT, ProcessState.GONE])

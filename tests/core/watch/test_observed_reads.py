@@ -4,6 +4,7 @@ from math import nan
 
 import pytest
 
+from core.event_codec import line_of
 from core.events import (
     OperationsSeen,
     ProcessesCut,
@@ -15,7 +16,9 @@ from core.events import (
     TasksSeen,
 )
 from core.model.limits import MAX_PROCESS_OPERATIONS, MAX_PROCESSES
+from core.model.log_summary import ErrorGroup
 from core.model.operation import Operation
+from core.task_events import CausesSeen
 from tests.support.fleets import NOW
 from tests.support.observing import ROW, TASK, Observed
 
@@ -162,6 +165,21 @@ def test_a_running_score_is_reported_and_its_lack_is_not_a_failure(watched: Obse
     assert isinstance(event, ScoreSeen)
     assert [(each.value, each.stderr) for each in event.metrics] == [(0.5, 0.1)]
     assert watched.answer("p/", {"running": True, "result": None}) == []
+
+
+def test_causes_of_errors_are_kept_and_their_texts_are_not(watched: Observed) -> None:
+    errored = {**ROW, "samples": {"total": 9, "in_flight": 2, "errored": 1}}
+    watched.answer("tasks", [errored])
+    watched.steer()
+    row = {"sample_id": 1, "epoch": 1, "status": "error", "error": "E('found \"the flag\" at 7')"}
+    (event,) = watched.answer("c/", {"as_of": watched.now, "samples": [row]})
+    assert isinstance(event, CausesSeen)
+    assert event.causes == ((1, 1, "E: found '…' at N"),)
+    assert "the flag" not in line_of(event)
+    assert watched.fleet.tasks[TASK].errors == (ErrorGroup("E: found '…' at N", 1, (1, 1)),)
+    watched.steer()
+    with pytest.raises(ValueError, match="not enough"):
+        watched.name_of("c/")
 
 
 def test_a_read_that_fails_is_reported_once_until_it_changes(watched: Observed) -> None:

@@ -31,6 +31,7 @@ from tests.support.observing import KEY, ROW, Observed
 def test_polls_that_wait_long_are_read_by_their_names() -> None:
     watched = Observed()
     good = [{"name": "tasks", "wait": 60, "took": 3.1}, {"name": "s/t/e/0", "wait": 20, "took": 1}]
+    good += [{"name": "r/t/e/", "wait": 20, "took": 0.01}]  # it shares the pauses of the one before
     odd: list[Any] = [
         {"name": "p/t/e/", "wait": 60, "took": 1}, {"name": "tasks", "wait": nan, "took": 1},
         {"name": 3, "wait": 60, "took": 1}, {"name": "s/", "wait": 60, "took": 1}, 7, None,
@@ -194,6 +195,20 @@ def test_an_eval_that_died_unseen_is_reported_once_by_each_probe_unless_that_is_
 def test_one_that_came_and_went_between_two_polls_is_reported(watched: Observed) -> None:
     events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
+
+
+@pytest.mark.parametrize("listed", ["", "/l/a.eval", "file:///l/a.eval"])
+def test_logs_of_an_ended_eval_are_reported_if_its_tasks_were_not_listed(listed: str) -> None:
+    watched = Observed()
+    watched.hello()
+    watched.processes({})
+    watched.steer()
+    if listed:
+        watched.answer("tasks", [{**ROW, "log_location": listed}])
+    ended = {"alive": False, "ended_at": watched.now, "logs": ["/l/a.eval"]}
+    events = [type(event) for event in watched.processes(ended)]
+    assert events == ([ProcessGone] if listed else [ProcessGone, DeadEvalFound])
+    assert watched.processes(ended) == []
 
 
 def test_a_reused_pid_is_another_process(watched: Observed) -> None:

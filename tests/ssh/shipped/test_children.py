@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support.processes import wait_gone, with_words
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 LEAVING_WHILE_ONE_STARTS = """
 import subprocess, sys, threading, time
@@ -43,5 +43,5 @@ def test_a_child_that_is_being_started_is_killed_with_its_own_children(tmp_path:
     with program:
         assert program.stdout.readline() == "started\n"
         wait_until(lambda: len(with_words(f"{mark} 5")) > 2, "the tool and its child run")
-        program.communicate("\n", timeout=20)
+        program.communicate("\n", timeout=WAIT_S)
     wait_gone(lambda: with_words(mark), "the tool and its child are")

@@ -116,10 +116,10 @@ def test_an_eval_that_lives_is_not_dead_under_this_pid_or_another(
     # An eval in a container has another pid here, and holds its trace file open.
     inside = DataFolder(tmp_path / "b", dead_pid)
     trace = inside.write_trace(traced("Log Write", str(inside.log)))
-    holder = [sys.executable, "-c", f"import time; f = open({str(trace)!r}); time.sleep(60)"]
+    holder = [sys.executable, "-c", f"import time; f = open({str(trace)!r}); time.sleep(3600)"]
     with subprocess.Popen(holder) as child:
         try:
-            wait_until(lambda: is_open(_file(trace)), "the trace file is open", 10)
+            wait_until(lambda: is_open(_file(trace)), "the trace file is open")
             assert inside.found() == []
         finally:
             child.kill()

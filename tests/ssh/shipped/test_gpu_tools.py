@@ -1,8 +1,11 @@
 """What nvidia-smi and rocm-smi may answer before a GPU is given."""
 
+from typing import Any
+
 import pytest
 
 from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
+from ssh.shipped.survey import gpus as survey_gpus
 from tests.support.gpus import (
     HOLDER,
     RUN,
@@ -46,6 +49,28 @@ def test_rows_of_nvidia_smi_count_whatever_its_status(
 ) -> None:
     ended.append(ran := gpus.are(TWO, apps, note, status).ran(1))
     assert (ran.status, ran.given) == (0, given), ran.err
+
+
+def test_in_a_container_a_listed_process_makes_a_gpu_busy_and_has_no_pid(gpus: Gpus) -> None:
+    words = gpus.are(TWO, "GPU-aa, 1\n").words(2)
+    inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", *words]
+    refused = gpus.end_of(gpus.start(inside))
+    assert refused.status == EXIT_NO_GPUS
+    outside = "GPU 0 is in use by processes that have other pids outside this container"
+    assert refused.err.endswith(f"2 GPUs requested, 1 of 2 free; {outside}\n")
+
+
+def test_the_survey_in_a_container_names_no_pid_of_the_host(
+    gpus: Gpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus.are(TWO, "GPU-aa, 1\n")
+    where = {"nvidia-smi": str(gpus.folder / "nvidia-smi")}
+    monkeypatch.setattr(survey_gpus, "tool_path", where.get)
+    monkeypatch.setattr(survey_gpus, "has_own_pids", lambda: True)
+    survey: Any = survey_gpus  # the shipped programs have no types
+    busy, free = survey.read_gpus()
+    assert (busy["pids"], busy["blocked"]) == ([], survey_gpus.OUTSIDE)
+    assert (free["pids"], free.get("blocked")) == ([], None)
 
 
 def _report(*parts: str) -> str:

@@ -21,6 +21,7 @@ from ssh.shipped.launcher.log_folder_locks import LOCK_FILE, note_eval, take_log
 from tests.support.evals import short_folder
 from tests.support.programs import program_file
 from tests.support.shipped_answers import answers_in
+from tests.support.waiting import WAIT_S
 
 ONE, TWO = "20260101-000000-aaaaaaaa", "20260101-000000-bbbbbbbb"
 
@@ -54,7 +55,7 @@ def test_of_two_launches_at_the_same_instant_one_is_refused(runs: Path, tmp_path
         ran = subprocess.run(
             [sys.executable, "-I", str(program_file("launcher"))], input=json.dumps(asked) + "\n",
             env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True,
-            timeout=60,
+            timeout=WAIT_S,
         )  # fmt: skip
         found: list[dict[str, Any]] = answers_in(ran.stdout)
         return found[0]
@@ -117,7 +118,7 @@ def test_the_lock_names_the_eval_and_holds_as_long_as_it_lives(runs: Path, tmp_p
     take_log_folder(str(runs / ONE), str(shared))
     (runs / ONE / "started").mkdir()
     (runs / ONE / "started" / "host").write_text(f"h\n1\n{BOOT_ID}\n")
-    with subprocess.Popen(["sleep", "60"]) as child:
+    with subprocess.Popen(["sleep", "3600"]) as child:
         (runs / ONE / "started" / "stat").write_text(Path(f"/proc/{child.pid}/stat").read_text())
         note_eval(str(runs / ONE), str(shared))
         assert json.loads((shared / LOCK_FILE).read_text())["pid"] == child.pid

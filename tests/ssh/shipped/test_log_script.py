@@ -88,7 +88,7 @@ def summaries(paths: list[str], *, rows_bytes: int = 8 << 20) -> dict[str, Any]:
 
 def summary_of(location: str, data_dir: Path) -> LogReading:
     asked = {"what": "headers", "logs": [location], "bytes": 8 << 20}
-    [answer], why = read_with_first([sys.executable], asked, 150, str(data_dir))
+    [answer], why = read_with_first([sys.executable], asked, 150, {"XDG_DATA_HOME": str(data_dir)})
     assert why is None
     return log_reading(answer)
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.programs import program_file
 from tests.support.shipped_answers import answers_in
+from tests.support.waiting import WAIT_S
 
 
 @pytest.mark.parametrize("variables", [{}, {"HOME": ""}, {"HOME": "/elsewhere"}])
@@ -25,7 +26,7 @@ def test_a_run_gets_a_home_though_the_login_has_none(
     done = subprocess.run(
         [sys.executable, "-I", program_file("launcher")],
         capture_output=True, text=True, check=True,
-        input=json.dumps({"verb": "start", "given": given, "secrets": {}}) + "\n", timeout=30,
+        input=json.dumps({"verb": "start", "given": given, "secrets": {}}) + "\n", timeout=WAIT_S,
         env={"PATH": os.environ["PATH"], **variables},
     )  # fmt: skip
     [answer] = answers_in(done.stdout)

@@ -17,7 +17,7 @@ from ssh.shipped.common.cgroup import folders_of, group_kills
 from ssh.shipped.probe import oom_kills
 from ssh.shipped.probe.oom_kills import kills_near, oom_kill_of, pids_in
 from tests.support.direct_probe import direct_probe
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 LIMIT = 48 * 1024 * 1024
 EATER = "import sys\nsys.stdin.readline()\nblock = bytearray(400 * 1024 * 1024)\n"
@@ -60,7 +60,7 @@ def test_a_kill_in_a_real_control_group_is_counted(
         assert eater.stdin is not None
         eater.stdin.write(b"\n")
         eater.stdin.flush()
-        assert eater.wait(30) == -signal.SIGKILL
+        assert eater.wait(WAIT_S) == -signal.SIGKILL
     wait_until(lambda: (group_kills(str(group)) or 0) > 0, "the kill is counted")
     assert oom_kill_of(eater.pid, before) == "group"
 
@@ -71,7 +71,7 @@ def test_another_end_in_the_group_is_no_kill(group: Path, monkeypatch: pytest.Mo
         wait_until(lambda: is_in(group, child.pid), "it is in its group")
         before = kills_near(child.pid)
         child.kill()
-        child.wait(30)
+        child.wait(WAIT_S)
     assert before is not None
     assert oom_kill_of(child.pid, before) == ""
 
@@ -122,6 +122,6 @@ def test_the_probe_reports_how_a_process_ended(group: Path, tmp_path: Path) -> N
         assert eater.stdin is not None
         eater.stdin.write(b"\n")
         eater.stdin.flush()
-        eater.wait(30)
+        eater.wait(WAIT_S)
         wait_until(lambda: row().get("alive") is False, "its end is reported")
         assert row()["killed"] in {"kernel", "group"}

@@ -259,7 +259,7 @@ def test_a_restarted_machine_knows_its_runs_by_its_id(
 
 def test_a_process_is_known_by_its_start_though_its_environment_is_empty(home: Path) -> None:
     started = home / ".evalroom" / "runs" / RUN / "started"
-    with subprocess.Popen(["sleep", "60"], env={}) as child:
+    with subprocess.Popen(["sleep", "3600"], env={}) as child:
         try:
             stat = Path(f"/proc/{child.pid}/stat").read_text()
             (started / "stat").write_text(stat)
@@ -291,11 +291,11 @@ def test_the_process_at_the_other_end_of_the_control_socket_is_the_runs(home: Pa
 
 def test_a_child_that_outlives_its_eval_is_left_over_and_not_the_eval(home: Path) -> None:
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
-    with subprocess.Popen(["sleep", "60"], env=env) as child:
+    with subprocess.Popen(["sleep", "3600"], env=env) as child:
         try:
-            wait_until(lambda: row_of(home)["left"], "the child is left over", 10)
+            wait_until(lambda: row_of(home)["left"], "the child is left over")
             row = row_of(home)
-            assert (row["alive"], row["left"]) == (False, [[child.pid, "sleep 60"]])
+            assert (row["alive"], row["left"]) == (False, [[child.pid, "sleep 3600"]])
         finally:
             child.kill()
     assert row_of(home)["left"] == []
@@ -305,7 +305,7 @@ def test_a_child_that_outlives_its_eval_is_left_over_and_not_the_eval(home: Path
 def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -> None:
     """Its command line is that of the eval; the record of the start tells them apart."""
     folder = home / ".evalroom" / "runs" / RUN
-    with subprocess.Popen(["sleep", "60"]) as ended:
+    with subprocess.Popen(["sleep", "3600"]) as ended:
         stat = Path(f"/proc/{ended.pid}/stat").read_text()
         ended.kill()
     (folder / "started" / "stat").write_text(stat)
@@ -316,13 +316,13 @@ def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -
     elif starter == "uv":
         (folder / "run.json").write_text(json.dumps({**about, "inspect": ["uv", "inspect"]}))
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
-    words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set"]
+    words = [sys.executable, "-c", "import time; time.sleep(3600)", "eval-set"]
     with subprocess.Popen(words, env=env) as child:
         try:
             if starter == "uv":  # the eval lives, though the uv that started it does not
-                wait_until(lambda: row_of(home)["pid"] == child.pid, "the eval is seen", 10)
+                wait_until(lambda: row_of(home)["pid"] == child.pid, "the eval is seen")
             else:
-                wait_until(lambda: row_of(home)["left"], "the child is left over", 10)
+                wait_until(lambda: row_of(home)["left"], "the child is left over")
                 assert row_of(home)["alive"] is False
         finally:
             child.kill()
@@ -330,10 +330,10 @@ def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -
 
 def test_a_process_that_starts_an_eval_is_not_left_over(home: Path) -> None:
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
-    words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set", "--detach"]
+    words = [sys.executable, "-c", "import time; time.sleep(3600)", "eval-set", "--detach"]
     with subprocess.Popen(words, env=env) as child:
         try:
-            wait_until(lambda: row_of(home)["alive"], "the start is seen", 10)
+            wait_until(lambda: row_of(home)["alive"], "the start is seen")
             assert (row_of(home)["pid"], row_of(home)["left"]) == (None, [])
         finally:
             child.kill()

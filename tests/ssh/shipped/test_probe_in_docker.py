@@ -20,7 +20,7 @@ from tests.support.docker_engine import BASE_PYTHON, PYTHON, DockerEngine, docke
 from tests.support.processes import all_pids
 from tests.support.programs import program_file
 from tests.support.tree import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 pytestmark = docker_group
 
@@ -72,7 +72,6 @@ def contained_agent(engine: DockerEngine, home: Path) -> Generator[str, None, No
         wait_until(
             lambda: list(control.glob("*.json")),
             "the agent listens",
-            60,
             seen=lambda: engine.run("logs", name),
         )
         yield name
@@ -133,7 +132,7 @@ def probe_in(
         )  # fmt: skip
         yield probe
         child.stdin.close()
-        child.wait(30)
+        child.wait(WAIT_S)
     finally:
         child.kill()
         child.wait()
@@ -263,7 +262,7 @@ def test_an_eval_in_a_container_is_one_row_with_its_machine(
             config.write_text(text)
             done = subprocess.run(
                 [sys.executable, "-m", "cli", "--config", config, "status", "--json"],
-                cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+                cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S,
                 env={**os.environ, "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)},
             )  # fmt: skip
             assert done.returncode == 0, done.stderr

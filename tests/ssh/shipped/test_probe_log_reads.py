@@ -13,7 +13,9 @@ from ssh.shipped.common import other_inspects
 from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.log_reading import read_with_first
 from ssh.shipped.probe.log_reads import LogReads
+from ssh.shipped.probe.log_variables import log_variables, variables_for
 from ssh.shipped.probe.requests import Request
+from tests.support.shipped_answers import prints_answer
 from tests.support.waiting import wait_until
 
 
@@ -44,6 +46,34 @@ def test_a_log_is_read_with_the_inspect_on_the_path_if_no_interpreter_is_known(
     script.write_text("#!/bin/sh\n")
     with pytest.raises(Failed, match="knows no Python with Inspect"):
         read_with_first([bare], asked, 60.0)
+
+
+def test_the_variables_of_an_eval_that_reach_its_logs_are_kept(tmp_path: Path) -> None:
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    env = {
+        "AWS_ACCESS_KEY_ID": "a", "https_proxy": "p", "OPENAI_API_KEY": "k", "PATH": "/bin",
+        "LD_PRELOAD": "/x.so", "PYTHONPATH": f"{tmp_path}:relative::{open_to_all}:/nowhere",
+    }  # fmt: skip
+    kept = log_variables(env)
+    inspect = {"PYTHONPATH": str(tmp_path)}
+    assert kept == {"AWS_ACCESS_KEY_ID": "a", "https_proxy": "p", **inspect}
+    assert variables_for(kept, ["/a.eval", "s3://b/c.eval"]) == kept
+    assert variables_for(kept, ["/a.eval", "file:///c.eval"]) == inspect
+    assert log_variables({**env, "AWS_X": "x" * 100_000}) == {}
+
+
+def test_a_log_is_read_with_the_variables_of_its_eval_and_those_that_were_sent(
+    tmp_path: Path,
+) -> None:
+    python = tmp_path / "python3"
+    said = {"log": "s3://b/c.eval", "header": {}}
+    python.write_text(f'#!/bin/sh\n[ "$AWS_A,$AWS_B" = kept,sent ] && {prints_answer(said)}\n')
+    python.chmod(0o755)
+    asked = {"what": "headers", "logs": ["s3://b/c.eval"], "bytes": 1}
+    variables = {"AWS_A": "kept", "AWS_B": "sent"}
+    assert read_with_first([str(python)], asked, 60.0, variables) == ([said], None)
 
 
 def test_a_log_that_someone_waits_for_is_read_before_those_that_may_take_long(

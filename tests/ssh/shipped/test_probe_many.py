@@ -1,4 +1,4 @@
-"""An account may start any number of processes: the probe lists some, and counts the others."""
+"""The processes that the probe lists: some of any number, each with the state of its channel."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ssh.shipped.probe.process_list import ProcessList
+from ssh.shipped.probe.process_list import LONGEST_START_S, NEW_S, ProcessList
 
 
 def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
@@ -18,7 +18,9 @@ def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
     monkeypatch.setattr("ssh.shipped.probe.process_list.MAX_PROCESSES", 3)
     probe = SimpleNamespace(
         frames=SimpleNamespace(state=lambda *frame: sent.append(frame)),
-        traces=SimpleNamespace(wake=SimpleNamespace(set=lambda: None)),
+        traces=SimpleNamespace(
+            wake=SimpleNamespace(set=lambda: None), has_begun=lambda _key: False
+        ),
     )
     processes = ProcessList(probe)
     monkeypatch.setattr(processes, "find_dead", list)
@@ -43,3 +45,25 @@ def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
     assert update(7, 8) == ([7, 8], 0)
     assert update(1, 2, 3, 7, 8) == ([7, 8, 1], 2)
     assert update(1, 7, 8) == ([7, 8, 1], 0)
+
+
+@pytest.mark.parametrize(
+    ("age", "has_begun", "opted_out", "channel"),
+    [
+        (NEW_S - 5, False, False, "new"),
+        (NEW_S + 5, False, False, "new"),
+        (LONGEST_START_S - 5, False, False, "new"),
+        (LONGEST_START_S + 5, False, False, "none"),
+        (NEW_S - 5, True, False, "new"),
+        (NEW_S + 5, True, False, "none"),
+        (NEW_S + 5, False, True, "off"),
+    ],
+)
+def test_an_eval_that_loads_for_long_is_new_until_a_task_has_begun(
+    age: float, has_begun: bool, opted_out: bool, channel: str
+) -> None:
+    traces = SimpleNamespace(has_begun=lambda key: has_begun and key == (7, "s"))
+    processes = ProcessList(SimpleNamespace(traces=traces))
+    now = 10_000.0
+    process = SimpleNamespace(key=(7, "s"), started_at=now - age, opted_out=opted_out)
+    assert processes.channel_without_record(process, now) == channel

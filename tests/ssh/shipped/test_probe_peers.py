@@ -29,7 +29,7 @@ from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 from tests.support.namespaces import contained_eval
 from tests.support.processes import children_of, command_of, lives
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 _VICTIM = """
 import os, signal, sys, time
@@ -247,7 +247,7 @@ def test_a_process_that_ends_is_not_taken_for_one_in_a_container() -> None:
 
 def test_a_process_whose_namespaces_can_not_be_read_for_a_moment_keeps_its_watches() -> None:
     stub = SimpleNamespace(frames=SimpleNamespace(state=lambda *_: None), polling=True)
-    stub.traces = SimpleNamespace(wake=threading.Event())
+    stub.traces = SimpleNamespace(wake=threading.Event(), has_begun=lambda _key: False)
     stub.processes = processes = ProcessList(stub)
     key = (os.getpid(), start_mark(os.getpid()))
     seen = []
@@ -302,7 +302,7 @@ def test_a_former_probe_in_another_container_is_left_alone(tmp_path: Path) -> No
         wait_until(lambda: command_of(own.pid).endswith("the same desk"), "so does this one")
         with direct_probe(tmp_path, desk="the same desk"):
             # It is ended after those that have a smaller pid.
-            assert own.wait(10) == -signal.SIGTERM
+            assert own.wait(WAIT_S) == -signal.SIGTERM
             assert lives(inner)
     finally:
         for each in (outer, own):

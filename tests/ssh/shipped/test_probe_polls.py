@@ -17,6 +17,7 @@ from core.frames import Splitter
 from ssh.shipped.probe.frames import MAX_PART_BYTES, FrameWriter
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import FakeEval, fake_eval, http, says, says_bytes
+from tests.support.waiting import WAIT_S
 
 
 def watch(probe: DirectProbe, fake: FakeEval, **head: Any) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def test_a_blocked_eval_is_waited_for_by_one_request_and_reported_as_waiting(
     goes_on.set()
 
     def serve(connection: socket.socket, _: str) -> bool:
-        goes_on.wait(30)
+        goes_on.wait(WAIT_S)
         connection.sendall(http(b"[]"))
         return True
 
@@ -140,7 +141,7 @@ def test_an_eval_that_is_blocked_for_twenty_seconds_comes_back(tmp_path: Path) -
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         watch(probe, fake)
         probe.process(fake.pid, channel="waiting")
-        probe.process(fake.pid, seconds=45, channel="ok")
+        probe.process(fake.pid, channel="ok")
         assert len(fake.asked) == 1
 
 
@@ -152,7 +153,7 @@ def test_an_eval_that_is_always_slow_is_asked_a_hundred_times_less_often(tmp_pat
 
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         watch(probe, fake)
-        probe.until(lambda: len(fake.asked) >= 4, 40)
+        probe.until(lambda: len(fake.asked) >= 4)
         times = [at for at, _ in fake.asked]
         gaps = [after - before for before, after in pairwise(times)]
         assert min(gaps) >= 1.0
@@ -285,13 +286,13 @@ def test_more_requests_than_allowed_are_refused(tmp_path: Path) -> None:
     goes_on = threading.Event()
 
     def serve(connection: socket.socket, line: str) -> bool:
-        goes_on.wait(60)
+        goes_on.wait(WAIT_S)
         return says([])(connection, line)
 
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         row = probe.process(fake.pid)
         place = {"pid": fake.pid, "start": row["start"]}
-        numbers = [probe.ask("get", **place, path="/x", deadline=60.0) for _ in range(40)]
+        numbers = [probe.ask("get", **place, path="/x", deadline=WAIT_S) for _ in range(40)]
         for number in numbers[32:]:
             assert probe.reply(number).kind == "refused"
         goes_on.set()

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import FakeEval, fake_eval, http
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 Answers = Callable[[str], float]
 """How long the answer to a path takes, seconds."""
@@ -101,7 +101,7 @@ def test_a_request_of_a_killed_probe_counts_until_its_connection_has_ended(tmp_p
     goes_on = threading.Event()
 
     def serve(connection: socket.socket, _: str) -> bool:
-        goes_on.wait(60)
+        goes_on.wait(WAIT_S)
         connection.sendall(http(b"[]"))
         return True
 
@@ -131,7 +131,7 @@ def test_the_pause_between_polls_of_a_slow_eval_grows_with_their_cost(
     with slow_eval(tmp_path, lambda _: delay) as fake, probe_at(tmp_path) as probe:
         watch(probe, fake)
         wanted = 4 if delay < 0.2 else 2
-        probe.until(lambda: len(fake.asked) >= wanted, 60)
+        probe.until(lambda: len(fake.asked) >= wanted)
         times = [at for at, _ in fake.asked]
         gaps = [after - before - delay for before, after in pairwise(times)]
         assert gaps[0] >= min(100 * delay, 3.0)

@@ -20,6 +20,7 @@ from tests.support.programs import program_file
 from tests.support.pythons import pythons
 from tests.support.shipped_answers import answers_in
 from tests.support.tree import ROOT
+from tests.support.waiting import WAIT_S
 
 SHIPPED = ROOT / "ssh" / "shipped"
 PROGRAMS = sorted(path.parent.name for path in SHIPPED.glob("*/main.py"))
@@ -142,7 +143,7 @@ def test_the_same_bytes_come_each_time() -> None:
         f"for name in {PROGRAMS}: sys.stdout.buffer.write(shipped_program(name))"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", print_all], cwd=ROOT, capture_output=True, check=True, timeout=30
+        [sys.executable, "-c", print_all], cwd=ROOT, capture_output=True, check=True, timeout=WAIT_S
     )
     assert ran.stdout == b"".join(shipped_program(name) for name in PROGRAMS)
 
@@ -190,7 +191,7 @@ def test_the_gpu_holder_runs_on_the_oldest_python(tmp_path: Path) -> None:
     words = [OLDEST, "-I", str(program_file("gpu_holder")), "1", str(tmp_path / "locks"), "keep"]
     ran = subprocess.run(
         [*words, "20260101-000000-abcdefgh", "true"], cwd=tmp_path, env={"PATH": "/nowhere"},
-        capture_output=True, text=True, check=False, timeout=30,
+        capture_output=True, text=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
     assert ran.returncode == EXIT_NO_GPUS
     assert ran.stderr.startswith("evalroom: ")

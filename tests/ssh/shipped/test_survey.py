@@ -26,7 +26,7 @@ from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, spec
 from tests.support.standins import NVIDIA, Login, running_from
 from tests.support.surveys import of, preflight, texts
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 
 async def test_a_log_folder_is_reported_with_what_is_in_it(login: Login) -> None:
@@ -55,7 +55,7 @@ async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
     worker = login.worker()
     job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]})
     worker.has_network = False
-    answer = await worker.work(HERE.name, job, deadline=50)
+    answer = await worker.work(HERE.name, job, deadline=WAIT_S)
     assert answer["machine"]["value"]["has_route"] is False
     assert answer["hosts"]["value"]["192.0.2.1:443"]["state"] == "failed"
 
@@ -102,7 +102,7 @@ async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> N
     login.home.mkdir()
     started = AtHome(login.home).start(plan(spec(text=asked)))
     assert started.returncode == 0, started.stderr
-    wait_until(lambda: '"success"' in header_status(logs), "its log is final", 60)
+    wait_until(lambda: '"success"' in header_status(logs), "its log is final")
     wait_until(lambda: not running_from(logs), "it is gone")
     [same] = await checked_plans(login, asked)
     [line] = troubles(same)
@@ -135,10 +135,12 @@ async def test_reserved_gpus_are_reported_with_their_holders(login: Login) -> No
     made = plan(spec(text=text), machine=machine)
     with (locks / "GPU-aa.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        checks = await preflight(login.worker(), made, machine, Fleet(), secrets=(), deadline=50)
+        checks = await preflight(
+            login.worker(), made, machine, Fleet(), secrets=(), deadline=WAIT_S
+        )
     [line] = [each for each in texts(checks) if not BUSY.match(each)]
     assert "1 of 2 are free: GPU 0 is reserved by run 20260101-x of Ada; wait" in line
-    checks = await preflight(login.worker(), made, machine, Fleet(), secrets=(), deadline=50)
+    checks = await preflight(login.worker(), made, machine, Fleet(), secrets=(), deadline=WAIT_S)
     assert not [each for each in texts(checks) if not BUSY.match(each)]
 
 
@@ -177,11 +179,11 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
     child.stdin.flush()
     wait_until(lambda: running_from(login.tools), "docker is asked")
     child.stdin.close()
-    child.wait(40)
+    child.wait(WAIT_S)
     wait_gone(lambda: running_from(login.tools), "its tools are")
 
 
 async def test_a_request_that_is_not_a_question_is_refused_in_a_sentence(login: Login) -> None:
     job = Job(program="survey", verb="dance")
     with pytest.raises(JobFailed, match="no verb dance"):
-        await login.worker().work(HERE.name, job, deadline=50)
+        await login.worker().work(HERE.name, job, deadline=WAIT_S)

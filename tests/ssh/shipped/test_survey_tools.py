@@ -13,6 +13,7 @@ from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
 from tests.support.login_surveys import HERE, survey_answer
 from tests.support.standins import DOCKER, NO_DAEMON, NVIDIA, Login, running_from
+from tests.support.waiting import WAIT_S
 
 
 async def test_tools_that_answer_are_summed_up(login: Login) -> None:
@@ -109,6 +110,6 @@ async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login)
         MachineFacts(at=0.0), docker=replace(MachineFacts(at=0.0).docker, state=ToolState.STUCK)
     )
     job = survey_request.survey_job([], HERE, known, python="/nowhere/python3")
-    answer = await login.worker().work(HERE.name, job, deadline=50)
+    answer = await login.worker().work(HERE.name, job, deadline=WAIT_S)
     assert answer["docker"] == {"state": "stuck", "error": "it hung before"}
     assert not mark.exists()

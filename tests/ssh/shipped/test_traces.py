@@ -287,3 +287,21 @@ def test_no_ended_eval_takes_the_sandbox_of_a_living_one() -> None:
         traces.ties = OrderedDict((key, {PROJECT: ("t", 1, 1)}) for key in order)
         holder = traces.holders()[PROJECT]
         assert (holder[0], holder[-1]) == (os.getpid(), True)
+
+
+def test_a_task_has_begun_once_the_trace_says_so(trace: Trace) -> None:
+    trace.rows(line("enter", "a", action="Model", detail="generate"))
+    assert not trace.reader.has_begun
+    trace.rows(line("enter", "b", action="Run Task", detail="task: t (m)"))
+    trace.rows(line("exit", "b", action="Run Task", detail="task: t (m)"))
+    assert trace.reader.has_begun
+
+
+def test_a_task_has_begun_in_a_trace_that_is_too_long_to_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_file, "MAX_BACKLOG_BYTES", 100)
+    trace = Trace(tmp_path / "trace", *[line("enter", f"{each}") for each in range(10)])
+    has_begun = trace.reader.has_begun
+    trace.reader.close()
+    assert has_begun

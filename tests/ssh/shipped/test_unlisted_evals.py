@@ -45,9 +45,7 @@ def script_without_a_channel(folder: Path, **more: str) -> Generator[int, None, 
             [sys.executable, "study.py"], cwd=folder, env=env, stdout=out, stderr=out
         )
     try:
-        wait_until(
-            (folder / "waits").exists, "its sample runs", 90, seen=(folder / "out").read_text
-        )
+        wait_until((folder / "waits").exists, "its sample runs", seen=(folder / "out").read_text)
         yield child.pid
     finally:
         child.kill()

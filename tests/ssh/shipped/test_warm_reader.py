@@ -65,7 +65,7 @@ def test_reads_share_one_start_and_one_that_hangs_or_dies_costs_only_itself(
         reader.tidy()
         return reader.child is None
 
-    wait_until(is_tidied, "the ended reader is waited for", 30)
+    wait_until(is_tidied, "the ended reader is waited for")
 
 
 def test_an_interpreter_without_inspect_is_named(reader: WarmReader) -> None:

@@ -1,4 +1,4 @@
-"""Errors: counted and rated while a task runs, and grouped by cause over ended tasks."""
+"""Errors: counted and rated while a task runs, and grouped by cause over tasks."""
 
 import pytest
 
@@ -9,6 +9,7 @@ from core.model.sample import Sample
 from tests.support.fleets import (
     H2,
     NOW,
+    causes_seen,
     link,
     log_read,
     logged,
@@ -59,6 +60,22 @@ def test_errors_of_most_samples_are_of_the_task() -> None:
     assert [each.action for each in error.proposals] == ["pause"]
 
 
+def test_the_causes_that_a_running_task_told_are_named() -> None:
+    fleet = after(RUNS, tasks_seen(task_row(done=60, errored=4), at=NOW + 5))
+    [error] = found(fleet, "errors")
+    assert error.cause == ""
+    causes = causes_seen((1, 1, "E: bad"), (2, 1, "E: bad"), (3, 1, "F: N"), at=NOW + 6)
+    fleet = after(fleet, causes, tasks_seen(task_row(done=60, errored=4), at=NOW + 7))
+    [error] = found(fleet, "errors")
+    assert error.cause == "2 x E: bad, 1 x F: N"
+    many = [(number, 1, f"E{'x' * number}") for number in range(10, 15)]
+    fleet = after(
+        fleet, causes_seen(*many, at=NOW + 8), tasks_seen(task_row(errored=9), at=NOW + 9)
+    )
+    [error] = found(fleet, "errors")
+    assert error.cause.endswith(", and 4 other causes")
+
+
 def test_errors_of_all_epochs_of_one_input_are_of_that_input() -> None:
     row = task_row(done=20, errored=2, epochs=2)
     rows = (errored(7, 1), errored(7, 2), sample(8, status="completed"))
@@ -100,7 +117,15 @@ def ended_with(*causes: tuple[str, int], tasks: int = 2) -> Fleet:
 
 def test_a_cause_that_ended_tasks_share_is_one_finding() -> None:
     texts = {each.text for each in found(ended_with(("ConnectionError: refused", 3)), "errors")}
-    assert texts == {"6 samples of 2 tasks failed for one cause: ConnectionError: refused"}
+    assert texts == {"6 samples of 2 tasks errored for one cause: ConnectionError: refused"}
+
+
+def test_a_cause_that_running_tasks_share_is_one_finding_too() -> None:
+    fleet = after(begun(task_row("a", errored=1), task_row("b", errored=2)))
+    told = [causes_seen((1, 1, "E: bad"), task=task_key(each), at=NOW + 1) for each in ("a", "b")]
+    fleet = after(fleet, *told, link(at=NOW + 10))
+    [shared] = [each for each in found(fleet, "errors") if each.task is None]
+    assert shared.text == "2 samples of 2 tasks errored for one cause: E: bad"
 
 
 def test_a_cause_of_one_task_is_told_at_its_end_alone() -> None:

@@ -11,6 +11,7 @@ from core.model.log_summary import ErrorGroup
 from tests.support.fleets import (
     H1,
     NOW,
+    causes_seen,
     facts,
     judged_after,
     link,
@@ -53,6 +54,15 @@ def test_what_docker_says_is_known(said: str, name: str) -> None:
     assert trouble_in(said) == name
 
 
+def test_trouble_of_a_running_task_is_told_while_it_runs() -> None:
+    fleet = judged_after(
+        named(), link(), process_seen(), tasks_seen(task_row(errored=2)),
+        causes_seen((1, 1, POOLS), (2, 1, POOLS), at=NOW + 1), link(at=NOW + 10),
+    )  # fmt: skip
+    [found] = [each for each in fleet.findings if each.kind == "sandbox"]
+    assert found.text.startswith("2 samples of 1 task errored because Docker has no networks left")
+
+
 def ended(*causes: str, rules: JudgeConfig = USUAL) -> Fleet:
     """Return the fleet after a task that ended with these errors of its samples."""
     groups = tuple(ErrorGroup(cause=each, count=4, example=("s1", 1)) for each in causes)
@@ -72,7 +82,7 @@ def test_networks_that_ran_out_are_found_with_what_to_do() -> None:
     [found] = found_in(ended(POOLS, "ValueError: x"))
     assert (found.machine, found.task, found.count) == (H1, task_key(), 4)
     assert found.text.startswith(
-        "4 samples of 1 task failed because Docker has no networks left. Run fewer samples at once"
+        "4 samples of 1 task errored because Docker has no networks left. Run fewer samples at once"
     )
     assert found.cause.startswith("Docker said: RuntimeError: could not find")
 

@@ -12,6 +12,7 @@ from core.model.machine import LinkState
 from core.model.operation import Operation
 from core.model.sample import Activity, Sample
 from core.model.task import TaskRow
+from core.task_events import SpinUpTimed
 from tests.support.fleets import (
     NOW,
     judged_after,
@@ -102,6 +103,18 @@ def test_it_closes_when_a_sample_is_done() -> None:
     done = replace(ROW, samples=replace(ROW.samples, completed=1))
     fleet = after(read_for(905), *(tasks_seen(done, at=NOW + each) for each in (910, 920, 930)))
     assert found(fleet, "spin-up") == []
+
+
+def test_the_spin_ups_of_earlier_rooms_are_known_after_a_restart() -> None:
+    known = [
+        SpinUpTimed(at=NOW, task=task_key("old"), name=ROW.task, model=ROW.model, seconds=each)
+        for each in (1_200.0, 300.0)
+    ]
+    fleet = after(begun(ROW), *known)
+    assert found(read_for(3_500, fleet=fleet), "spin-up") == []
+    assert len(found(read_for(3_700, fleet=fleet), "spin-up")) == 1
+    other = replace(ROW, task="another")
+    assert len(found(read_for(3_500, other, fleet=after(begun(other), *known)), "spin-up")) == 1
 
 
 @pytest.mark.parametrize(

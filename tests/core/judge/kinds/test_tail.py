@@ -54,7 +54,7 @@ def test_nothing_that_ends_for_three_times_the_median_is_a_tail() -> None:
     assert tail.severity == "suspect"
     assert tail.text == (
         "97 of 100 samples have ended, but none for over 30m; half of them took 10m at most;"
-        " sample 1/1 is the oldest of 3 that still run. See what it does, or end and score it"
+        " sample 1/1 is the oldest of 3 that still run. See what it does, or cancel and score it"
     )
     assert (tail.count, tail.proposals[0].action) == (3, "cancel-score")
 
