@@ -54,8 +54,8 @@ from ssh.links.config_lines import ConfigProblem
 from ssh.links.config_tokens import LocalAccount
 from ssh.links.resolved_host import resolved_host
 from ssh.links.ssh_query import read_options
-from ssh.shipped.common.answers import answers_in
 from ssh.shipped.common.reservations import is_same_process
+from ssh.shipped.common.script_answers import answers_in
 from ssh.shipped.probe.records import checked_record
 from storage.past import finding_body, finding_of
 from tests.hostile.fuzz_probe import Fuzzed, probe_targets

@@ -35,18 +35,18 @@ class Traces(threading.Thread):
         self.ties = collections.OrderedDict()  # process key -> its sandboxes, also once it ended
         self.listed = set()  # process keys of which Docker listed a sandbox
         self.sent = {}  # process key -> the rows that were sent last
-        self.wake = threading.Event()  # the list of processes changed
 
     def run(self):
+        news = self.probe.processes.news
         while LINUX:
             if self.probe.polling:
                 try:
                     self.poll()
                 except Exception:  # whatever breaks, the next poll comes
                     traceback.print_exc()
-            if self.wake.wait(TRACES_EVERY_S):
+            if news.wait(TRACES_EVERY_S):
                 time.sleep(WOKEN_WAIT_S)
-            self.wake.clear()
+            news.clear()
 
     def poll(self):
         living = {
