@@ -32,6 +32,7 @@ FRAMES: Mapping[str, Behaviour] = MappingProxyType(
         "start": _READS,
         "stop": _READS,
         "beat": _READS,
+        "program": _READS,
         "watch": _READS,
         "unwatch": _READS,
         "poll": _READS,

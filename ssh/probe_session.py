@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -29,8 +29,9 @@ from core.text import shown
 from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
 from ssh.read_pace import ReadGate, ReadPace
+from ssh.second_part import send_second_part
 from ssh.send_queue import QueuedFrame, SendQueue
-from ssh.shipped_program import sent_program
+from ssh.shipped_program import sent_parts
 
 BEAT_EVERY_S = 10.0
 """Seconds between two heartbeats; the probe exits when they stop for its lease."""
@@ -72,8 +73,8 @@ CLOCK_FIELDS = (
 
 
 def probe_source() -> bytes:
-    """Return the probe's source, as it is sent to machines."""
-    return sent_program("probe")
+    """Return the first part of the probe's source, as it is sent to machines."""
+    return sent_parts("probe")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +136,7 @@ class ProbeSession:
         self._errors = ErrorTail(bytearray())
         self._queue = SendQueue()
         self._pending: dict[int, _Pending] = {}
+        self._places = asyncio.Semaphore(MAX_PENDING_REQUESTS)
         self._ids = count(1)
         self._ended = False
         self.last_data_at = time.monotonic()
@@ -169,7 +171,9 @@ class ProbeSession:
         return self._enqueue(frame) is not None
 
     def _enqueue(self, frame: Frame) -> QueuedFrame | None:
-        return self._queue.put(encode(frame)) if self.is_up and not self._ended else None
+        if not self.is_up or self._ended:
+            return None
+        return self._queue.put(encode(frame), is_bounded=frame.kind != "program")
 
     def beat(self) -> None:
         """Send a heartbeat now."""
@@ -177,16 +181,18 @@ class ProbeSession:
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """See `core.ports.MachineConnection.request`."""
-        if len(self._pending) >= MAX_PENDING_REQUESTS:
+        if self._places.locked():
             raise TooBusy(
                 f"{MAX_PENDING_REQUESTS} requests to {self._machine} are already pending",
                 "try again",
             )
-        timeout = deadline + REPLY_GRACE_S
+        frame = replace(frame, head={**frame.head, "deadline": deadline})
+        async with self._places:
+            return await self._ask(frame, deadline + REPLY_GRACE_S)
+
+    async def _ask(self, frame: Frame, timeout: float | None = None) -> Reply:
         number = next(self._ids)
-        queued = self._enqueue(
-            Frame(frame.kind, {**frame.head, "id": number, "deadline": deadline})
-        )
+        queued = self._enqueue(replace(frame, head={**frame.head, "id": number}))
         if queued is None:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         pending = _Pending(queued, asyncio.get_running_loop().create_future())
@@ -234,8 +240,9 @@ class ProbeSession:
         data = rest
         deadline = asyncio.timeout(HELLO_TIMEOUT_S)
 
-        def greet() -> None:
+        def greet(hello: Frame) -> None:
             deadline.reschedule(None)
+            tasks.create_task(send_second_part(self._machine, hello, self._ask))
             tasks.create_task(self._write(program))
             tasks.create_task(self._send_beats())
 
@@ -262,7 +269,7 @@ class ProbeSession:
         splitter: Splitter,
         data: bytes,
         receive: Callable[[Frame], None],
-        greet: Callable[[], None],
+        greet: Callable[[Frame], None],
     ) -> int:
         """Handle the frames that `data` completes, and return their number; none is kept here."""
         frames = self._frames(splitter, data)
@@ -271,7 +278,7 @@ class ProbeSession:
                 await asyncio.sleep(0)
             if frame.kind == "hello" and not self.is_up:
                 self.is_up = self.had_hello = True
-                greet()
+                greet(frame)
             self._handle(frame, receive)
         return len(frames)
 

@@ -30,9 +30,9 @@ class SendQueue:
         self._frames: deque[QueuedFrame] = deque()
         self._has_frames = asyncio.Event()
 
-    def put(self, data: bytes) -> QueuedFrame | None:
-        """Queue an encoded frame; None: the queue is full."""
-        if len(self._frames) >= MAX_QUEUED_FRAMES:
+    def put(self, data: bytes, *, is_bounded: bool = True) -> QueuedFrame | None:
+        """Queue an encoded frame; None: the queue is full, which only bounded frames mind."""
+        if is_bounded and len(self._frames) >= MAX_QUEUED_FRAMES:
             return None
         queued = QueuedFrame(data)
         self._frames.append(queued)

@@ -5,6 +5,9 @@ order in which they need each other, each under a comment with its name and its 
 of our own files are left out, so no name may be defined in two files of one program. Where a
 program starts another one with another interpreter, it contains that program's text as a string.
 
+A program may have a file `second_part.py`. It and the files that it alone needs stand before
+`main.py`. They may be sent after the first part, which runs them with its own names.
+
 What is sent lacks comments and docstrings, and has the same lines: a traceback from a machine names
 the lines of the readable text.
 """
@@ -12,8 +15,10 @@ the lines of the readable text.
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 _OWN = "ssh.shipped."
 _EMBEDDED = re.compile(r'embedded_program\("(?P<name>\w+)"\)')
@@ -41,7 +46,7 @@ def shipped_program(name: str) -> bytes:
     Raises:
         FileNotFoundError: No such program.
     """
-    return _joined(name, shipped_program).encode()
+    return _text(_joined(name, shipped_program)).encode()
 
 
 @cache
@@ -53,7 +58,29 @@ def sent_program(name: str) -> bytes:
     Raises:
         FileNotFoundError: No such program.
     """
-    return without_comments(_joined(name, sent_program)).encode()
+    return without_comments(_text(_joined(name, sent_program))).encode()
+
+
+@cache
+def sent_parts(name: str) -> tuple[bytes, bytes]:
+    """Return the first and the second part of `sent_program`; the second may be empty.
+
+    A part has an empty line in place of each line of the other one.
+
+    Raises:
+        FileNotFoundError: No such program.
+    """
+    lines = iter(sent_program(name).decode().split("\n"))
+    first, second = list[str](), list[str]()
+    for block in _joined(name, sent_program):
+        for _, line in zip(block.text.split("\n"), lines, strict=False):
+            first.append("" if block.is_second else line)
+            second.append(line if block.is_second else "")
+    return _encoded(first), _encoded(second)
+
+
+def _encoded(lines: list[str]) -> bytes:
+    return "\n".join(lines).rstrip("\n").encode()
 
 
 def without_comments(text: str) -> str:
@@ -86,13 +113,41 @@ def _is_statement(text: str, string: re.Match[str]) -> bool:
     return bool(is_alone) and not text.endswith("\\\n", 0, line)
 
 
-def _joined(name: str, embedded: Callable[[str], bytes]) -> str:
-    """Return a program's text; `embedded` gives the text of a program that it starts."""
-    imports: set[str] = set()
-    files: dict[str, str] = {}
-    docstring = _read(f"{name}.__init__")
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines of a program, and whether they belong to its second part."""
+
+    text: str
+    is_second: bool = False
+
+
+def _text(blocks: list[_Block]) -> str:
+    return "\n".join(block.text for block in blocks)
+
+
+def _joined(name: str, embedded: Callable[[str], bytes]) -> list[_Block]:
+    """Return a program's text in blocks; `embedded` gives the text of a program that it starts."""
+    imports, files = set[str](), dict[str, str]()
     _add(f"{name}.main", imports, files, embedded)
-    return "\n".join([docstring, *sorted(imports), *files.values(), ""])
+    *before, main = files.values()
+    first = [_read(f"{name}.__init__"), *sorted(imports), *before]
+    return [
+        *map(_Block, first),
+        *(_Block(text, is_second=True) for text in _second(name, imports, files, embedded)),
+        *map(_Block, (main, "")),
+    ]
+
+
+def _second(
+    name: str, imports: set[str], files: dict[str, str], embedded: Callable[[str], bytes]
+) -> list[str]:
+    """Return the texts of the second part: what `imports` and `files` of the first one lack."""
+    if not _path(f"{name}.second_part").is_file():
+        return []
+    all_imports, all_files = set(imports), dict(files)
+    _add(f"{name}.second_part", all_imports, all_files, embedded)
+    texts = [text for module, text in all_files.items() if module not in files]
+    return ["\n\n# -- The second part of this program\n", *sorted(all_imports - imports), *texts]
 
 
 def _add(
@@ -124,6 +179,9 @@ def _as_string(embedded: Callable[[str], bytes], call: re.Match[str]) -> str:
 
 
 def _read(module: str) -> str:
+    return _path(module).read_text(encoding="utf-8")
+
+
+def _path(module: str) -> Traversable:
     *folders, name = module.split(".")
-    path = resources.files("ssh").joinpath("shipped", *folders, f"{name}.py")
-    return path.read_text(encoding="utf-8")
+    return resources.files("ssh").joinpath("shipped", *folders, f"{name}.py")

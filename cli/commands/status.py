@@ -26,7 +26,8 @@ from core.views.tables.machines import machines_table
 from core.views.tables.processes import processes_table
 from core.views.tables.tasks import tasks_table
 
-_FACTS_BRIEF_S = 0.5
+_FACTS_BRIEF_S = 5.0
+"""They come with the second part of the probe, which a thin link carries in 3 s."""
 _FACTS_LONG_S = 12.0
 _LOGS_S = 15.0
 _POLL_EVERY_S = 0.02

@@ -44,6 +44,7 @@ def _failed(fleet: Fleet, prefix: str, text: str, at: float) -> Finding:
         changed_at=at,
         machine=None,
         text=text,
+        closes_when="it works again",
     )
 
 
@@ -64,4 +65,5 @@ def recording_stopped(reason: str, at: float) -> Finding:
         opened_at=at,
         machine=None,
         text=f"The recording has stopped: {reason}",
+        closes_when="evalroom is left",
     )

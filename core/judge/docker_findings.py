@@ -18,7 +18,7 @@ from core.fold.sandboxes import (
 from core.format import plural
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Severity, occurrence_id
+from core.model.finding import Finding, Severity, occurrence_id, worse
 from core.model.machine import (
     Docker,
     Machine,
@@ -66,7 +66,12 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
     if docker.state is ToolState.UNKNOWN:
         return
     last = known.facts if known is not None else None
+    has_just_failed = docker.state in _DOWN and not (
+        last is not None and last.docker.state in _DOWN
+    )
     for key, task in after.tasks.items():
+        if has_just_failed:
+            break  # one failed reading proves nothing, and closes nothing
         if key.machine == name and task.has_sandboxes:
             trouble = _trouble(after, task, docker, last)
             yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
@@ -268,4 +273,10 @@ def _one(
             closes_when=_CLOSES_WHEN.get(identity.partition(":")[0], ""),
         )
     elif last.text != text:
-        yield replace(last, text=text, severity=severity, count=number, changed_at=at)
+        yield replace(
+            last,
+            text=text,
+            severity=worse(last.severity, severity),
+            count=number,
+            changed_at=at,
+        )

@@ -7,7 +7,7 @@ from core.errors import sentences
 from core.fleet import Fleet
 from core.format import duration_in_words
 from core.judge.finding_list import closed, newest_finding
-from core.model.finding import Finding, Severity, occurrence_id
+from core.model.finding import Finding, Severity, occurrence_id, worse
 from core.model.machine import LinkState, Machine
 
 FLAPPING_S = 3_600.0
@@ -56,10 +56,13 @@ def _lose(last: Finding | None, machine: Machine, at: float, identity: str) -> I
             machine=machine.name,
             text=_text(machine),
             is_first=machine.link.heard_at is None,
+            closes_when="the link is up again",
         )
         return
     lost = last
-    if last.closed_at is not None:
+    if last.closed_at is None:
+        severity = worse(last.severity, severity)
+    else:
         lost = replace(last, closed_at=None, count=last.count + 1, began_at=at)
     text = f"{_text(machine)}{_outages(lost, _began(lost))}"
     if lost is not last or (last.severity, last.text) != (severity, text):

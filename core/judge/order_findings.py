@@ -8,7 +8,7 @@ from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.action import Verb
-from core.model.finding import Finding, Severity, occurrence_id
+from core.model.finding import Finding, Severity, occurrence_id, worse
 from core.model.order import Order, OrderState
 from core.model.process import ProcessState
 from core.text import shown
@@ -45,6 +45,12 @@ def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
             )
 
 
+_CLOSES_WHEN = {
+    "order": "its outcome is known",
+    "interrupt": "its process has ended, and its logs are read",
+}
+
+
 def _finding(order: Order, name: str, kind: str, text: str, at: float) -> Finding:
     process = order.address.process
     task_id = order.address.task_id
@@ -57,6 +63,7 @@ def _finding(order: Order, name: str, kind: str, text: str, at: float) -> Findin
         process=process,
         task=None if task_id is None else TaskKey(process, task_id),
         text=shown(text, 600),
+        closes_when=_CLOSES_WHEN[kind],
     )
 
 
@@ -97,4 +104,4 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
 
 def _renewed(found: Finding, text: str, severity: Severity, at: float) -> Iterable[Finding]:
     if found.text != text:
-        yield replace(found, text=text, severity=severity, changed_at=at)
+        yield replace(found, text=text, severity=worse(found.severity, severity), changed_at=at)

@@ -8,7 +8,7 @@ from core.fleet import Fleet
 from core.format import duration_in_words, plural
 from core.ids import ProcessKey
 from core.judge.finding_list import closed, open_finding
-from core.model.finding import Finding, Proposal, Severity, occurrence_id
+from core.model.finding import ACKNOWLEDGED, Finding, Proposal, Severity, occurrence_id
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.text import shown
@@ -154,7 +154,7 @@ def _killed(process: Process, how: str, at: float) -> Finding:
             "Recover its logs, then run fewer samples at once, or choose more memory",
         ),
         cause=_CAUSES[is_sure],
-        closes_when="you acknowledge it",
+        closes_when=ACKNOWLEDGED,
     )
 
 

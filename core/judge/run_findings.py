@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from core.fleet import Fleet
 from core.judge.finding_list import closed, open_finding, with_id
-from core.model.finding import Finding
+from core.model.finding import ACKNOWLEDGED, Finding
 from core.model.run import Run, RunState
 
 
@@ -36,4 +36,5 @@ def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Find
             machine=run.machine,
             text=f"Run {run.id} of {name} {what}{f': {run.message}' if run.message else ''}",
             is_kept=True,
+            closes_when=ACKNOWLEDGED,
         )

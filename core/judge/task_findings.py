@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.format import plural, score
 from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding, with_id
-from core.model.finding import Finding, Severity
+from core.model.finding import ACKNOWLEDGED, Finding, Severity
 from core.model.task import Task, TaskCounts, TaskState
 from core.text import shown
 
@@ -100,6 +100,7 @@ def _end(task: Task, finding_id: str, at: float) -> Finding:
         machine=task.key.machine,
         task=task.key,
         text=f"{words}{_how(task)}",
+        closes_when=ACKNOWLEDGED if is_kept else "",
     )
 
 
@@ -160,6 +161,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
             machine=task.key.machine,
             task=task.key,
             text=text,
+            closes_when="the log can be read",
         )
     elif last.text != text:
         yield replace(last, text=text, changed_at=at)

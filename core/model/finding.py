@@ -13,6 +13,15 @@ Severity = Literal["notice", "suspect", "alarm"]
 SEVERITIES: tuple[Severity, ...] = ("notice", "suspect", "alarm")
 """From the least to the most severe."""
 
+ACKNOWLEDGED = "you acknowledge it"
+"""What closes a finding that waits for the operator."""
+
+
+def worse(one: Severity, other: Severity) -> Severity:
+    """Return the more severe of two: a finding that is open never eases."""
+    return max(one, other, key=SEVERITIES.index)
+
+
 SAME_START_S = 5.0
 """What began within so many seconds is the same thing, seen by other means."""
 _OCCURRENCE = re.compile(r":\d+\.\d{3}$")

@@ -6,7 +6,8 @@ turn), `others` (steps by sample id), `then` (the steps of the samples after the
 `loads` (seconds until the data set and the model are there). A step is a word with a value:
 `generate 2`, `tool 1.5`, `exec 3` (a command in the sandbox), `refuse 1` (the model refuses after a
 second), `sleep 1`, `block 20` (blocks the event loop), `eat 100` (MiB of memory), `error WORDS`,
-`stumble WORDS` (an error on the first try alone), `loop 50` (so many turns with a tool).
+`stumble WORDS` (an error on the first try alone), `loop 50` (so many turns with a tool),
+`until PATH` (waits until that file is there).
 """
 
 import json
@@ -125,6 +126,14 @@ async def ask(state: TaskState, model: Model, **wish: Any) -> None:
         state.messages.extend(done.messages)
 
 
+async def rest(word: str, value: str) -> None:
+    if word == "sleep":
+        await anyio.sleep(float(value))
+        return
+    while not Path(value).exists():  # noqa: ASYNC240, ASYNC110 - only looked at
+        await anyio.sleep(0.2)
+
+
 async def take(state: TaskState, model: Model, word: str, value: str) -> None:
     match word:
         case "generate":
@@ -138,8 +147,8 @@ async def take(state: TaskState, model: Model, word: str, value: str) -> None:
         case "loop":
             for _ in range(int(value)):
                 await ask(state, model, think=0.1, call="work", **{"with": {"seconds": 0.1}})
-        case "sleep":
-            await anyio.sleep(float(value))
+        case "sleep" | "until":
+            await rest(word, value)
         case "stumble" if state.sample_id in STUMBLED:
             pass
         case "error" | "stumble":

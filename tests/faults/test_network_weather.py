@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from core.config.model import MachineConfig
+from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
+from tests.support.evals import short_folder
+from tests.support.fake_eval import fake_eval, says
 from tests.support.network_weather import Weather, weather_before
 from tests.support.reached import PYTHON, connection_of, machine_of
 from tests.support.receiving import Receiver, receiving
-from tests.support.sshd import Sshd
+from tests.support.sshd import Sshd, running
 from tests.support.waiting import until
 
 KBIT = 1000 / 8
@@ -65,6 +68,54 @@ async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
             await received.hello()
             assert [each.state for each in received.links] == [LinkState.CONNECTING, LinkState.UP]
             assert weather.connections == 1
+
+
+async def test_on_a_thin_link_rows_come_before_the_second_part_of_the_probe() -> None:
+    with short_folder() as folder, running(is_inside=True) as sshd:
+        log = folder / "a.eval"
+        log.write_text("text")
+        async with weather_before(sshd.port) as weather:
+            weather.rate, weather.delay = 64 * KBIT, 0.15
+            machine, known = through(weather, sshd, folder)
+            machine = replace(machine, user="root", data_dir=str(folder))
+            with fake_eval(folder, says([])) as fake:
+                async with receiving(connection_of(machine, known)) as received:
+                    await received.hello(60)
+                    weather.rate = 32 * KBIT
+                    asked = Frame("logs", {"asked": {"what": "file", "log": str(log), "bytes": 9}})
+                    copy = asyncio.create_task(received.connection.request(asked, deadline=60))
+                    await received.until(lambda: bool(received.processes()), 60)
+                    row = {"pid": fake.pid, "start": received.processes()[0]["start"]}
+                    tasks = {"name": "tasks", "path": "/tasks", "every": 5, "as_of": None}
+                    assert received.connection.send(Frame("watch", {**row, **tasks}))
+                    await received.until(lambda: bool(received.frames("answer")), 60)
+                    assert not received.frames("facts")
+                    assert not copy.done()
+                    assert (await copy).body == b"text"
+                    await received.until(lambda: bool(received.frames("facts")), 60)
+                    states = [each.state for each in received.links]
+                    assert states == [LinkState.CONNECTING, LinkState.UP]
+
+
+async def test_a_link_that_dies_before_the_second_part_came_is_back_with_all_of_it(
+    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
+    monkeypatch.setattr("ssh.second_part.FIRST_PIECE_BYTES", 256)
+    monkeypatch.setattr("ssh.second_part.MAX_PIECE_BYTES", 1024)
+    async with weather_before(own_sshd.port) as weather:
+        machine, known = through(weather, own_sshd, tmp_path)
+        async with receiving(connection_of(machine, known, lease=5.0)) as received:
+            weather.delay = 0.15
+            await received.hello(60)
+            weather.darken()
+            await received.link(LinkState.DOWN)
+            assert not received.frames("facts")
+            weather.delay = 0.0
+            weather.clear()
+            await received.until(lambda: bool(received.frames("facts")), 60)
+            assert len(received.frames("hello")) == 2
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,7 @@ def read(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the probe says of Docker with this program in its place."""
     monkeypatch.setattr(docker, "find_tool", lambda _: str(path))
     traces = SimpleNamespace(forget_removed=lambda _: None, holders=dict)
-    probe = SimpleNamespace(processes=SimpleNamespace(by_key={}, data_roots=set), traces=traces)
-    return DockerReader(probe)()
+    return DockerReader(SimpleNamespace(by_key={}, data_roots=set), traces)()
 
 
 @pytest.mark.parametrize("path", ["", ".", "bin", "./bin", "../x"])

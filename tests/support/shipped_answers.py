@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from ssh.shipped.common import answers
+from ssh.shipped.common import answers, script_answers
 
 NONCE: str = answers.NO_NONCE
 """The nonce of a request without one."""
@@ -24,11 +24,11 @@ def prints_answer(value: object) -> str:
 
 def answers_in(text: str, nonce: str = NONCE) -> list[Any]:
     """The answers that a shipped program finds in the output of a script."""
-    found: list[Any] = answers.answers_in(text, nonce)
+    found: list[Any] = script_answers.answers_in(text, nonce)
     return found
 
 
 def objects_found(text: str, key: str) -> list[Any]:
     """The objects that a shipped program finds in the output of another program."""
-    found: list[Any] = answers.objects_in(text, key)
+    found: list[Any] = script_answers.objects_in(text, key)
     return found

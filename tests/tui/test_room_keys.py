@@ -66,6 +66,16 @@ async def test_a_link_is_retried_at_once() -> None:
         assert ("retry", MachineName("a100-us")) in room.asked
 
 
+async def test_the_desk_gives_way_to_each_key() -> None:
+    room = FakeRoom(busy_fleet())
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        before = room.given_way
+        await pilot.press("j", "k")
+        await pilot.pause()
+        assert room.given_way == before + 2
+
+
 async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
     fleet = fleet_after(
         named(), link(), process_seen(socket_path="/c/1.sock"), tasks_seen(task_row())

@@ -10,9 +10,9 @@ from core.judge.sign import Kind
 
 _OF_EVENTS = (
     "docker", "finished", "headless", "interrupt", "limits", "link", "log", "lost", "milestone",
-    "order", "process", "run", "starved",
+    "notify", "order", "process", "run", "starved", "storage",
 )  # fmt: skip
-"""The kinds of findings that one event shows by itself: `core.judge.judge`."""
+"""The kinds of findings that one event shows by itself: `core.judge.judge`, `core.desk.health`."""
 
 
 @cache

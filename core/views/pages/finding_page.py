@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from core import format as fmt
 from core.fleet import Fleet
 from core.judge.finding_list import with_id
-from core.model.finding import Finding
+from core.model.finding import ACKNOWLEDGED, Finding
 from core.model.sample_detail import SampleEvent
 from core.text import shown
 from core.views.cells import Span, span_of
@@ -59,7 +59,7 @@ def _facts(fleet: Fleet, finding: Finding, now: float) -> Iterator[Fact]:
     if finding.closed_at is not None:
         yield words("closed", fmt.clock(finding.closed_at, seconds=True))
     elif finding.is_kept:
-        yield words("closes when", "you acknowledge it")
+        yield words("closes when", ACKNOWLEDGED)
     else:
         yield words("closes when", finding.closes_when or "it no longer applies")
     if finding.count > 1:

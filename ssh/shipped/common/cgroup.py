@@ -1,4 +1,4 @@
-"""Limits of the control group (version 1 or 2) that this program runs in, such as a container's."""
+"""The control groups (version 1 or 2) of processes, and the kills in them for lack of memory."""
 
 import os
 import re
@@ -6,45 +6,7 @@ import re
 from ssh.shipped.common.proc import read_file
 
 UNLIMITED_BYTES = 2**60  # version 1 writes about 2**63 for no limit
-FILES = {
-    # version: (memory limit, memory in use, its statistics, what of it can be freed)
-    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"),
-    2: ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-}
-
-
-def memory_limits():
-    """Return (limit, free bytes below it) for each limit of memory that applies here."""
-    found = []
-    for version, folder in folders_of("memory"):
-        limit_file, use_file, stat_file, name = FILES[version]
-        limit, used = number_in(folder, limit_file), number_in(folder, use_file)
-        if limit is None or limit >= UNLIMITED_BYTES:
-            continue
-        freed = re.search(r"^%s (\d+)$" % name, text_in(folder, stat_file), re.MULTILINE)
-        held = max(0, (used or 0) - (int(freed.group(1)) if freed else 0))
-        found.append((limit, max(0, limit - held)))
-    return found
-
-
-def memory_kills(also=()):
-    """Return {folder of a control group: [kills for lack of memory, its limit in bytes or None]}.
-
-    The groups are our own, those above it that have a limit, and those in `also`. The empty name
-    is the whole machine.
-    """
-    found = {}
-    ours = [folder for _, folder in folders_of("memory")]
-    for folder in dict.fromkeys([*ours, *filter(None, also)]):
-        kills = group_kills(folder)
-        limits = [number_in(folder, FILES[version][0]) for version in (1, 2)]
-        limit = next((n for n in limits if n is not None and n < UNLIMITED_BYTES), None)
-        if kills is not None and (limit is not None or folder in ours[:1] or folder in also):
-            found[folder] = [kills, limit]
-    kills = kills_in(text_in("/proc", "vmstat"))
-    if kills is not None:
-        found[""] = [kills, None]
-    return found
+LIMIT_FILES = ("memory.limit_in_bytes", "memory.max")  # of version 1 and 2
 
 
 def group_kills(folder):
@@ -55,33 +17,6 @@ def group_kills(folder):
 def kills_in(text):
     kills = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
     return int(kills.group(1)) if kills else None
-
-
-def processes_left():
-    """Return how many more processes our control groups allow; None: any number."""
-    counts = []
-    for _, folder in folders_of("pids"):
-        limit, used = number_in(folder, "pids.max"), number_in(folder, "pids.current")
-        if limit is not None and used is not None:
-            counts.append(max(0, limit - used))
-    return min(counts) if counts else None
-
-
-def usable_cpus():
-    """Return how many CPUs this program may use, a whole number or not; None: unknown."""
-    try:
-        counts = [len(os.sched_getaffinity(0))]
-    except (AttributeError, OSError):
-        counts = [count for count in (os.cpu_count(),) if count]
-    for version, folder in folders_of("cpu"):
-        if version == 2:
-            quota, _, period = text_in(folder, "cpu.max").partition(" ")
-        else:
-            quota = text_in(folder, "cpu.cfs_quota_us")
-            period = text_in(folder, "cpu.cfs_period_us")
-        if quota.isdigit() and period.isdigit() and int(period):
-            counts.append(round(int(quota) / int(period), 2))
-    return min(counts) if counts else None
 
 
 def folders_of(controller):

@@ -5,19 +5,8 @@ import signal
 import subprocess
 import time
 
-from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.process_controls import LIBC, PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 
-LIBC = None
-if LINUX:
-    try:
-        import ctypes
-
-        LIBC = ctypes.CDLL(None)
-    except (ImportError, OSError):
-        LIBC = None
-
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
 CHILDREN = set()  # pids
 STARTS = set()  # a token for each child whose start is under way
 START_WAIT_S = 1.0

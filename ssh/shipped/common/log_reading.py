@@ -4,11 +4,11 @@ import itertools
 import json
 import sys
 
-from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.embedded import embedded_program
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.interpreters import is_trusted_python
 from ssh.shipped.common.other_inspects import other_inspects
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool, tool_variables
 

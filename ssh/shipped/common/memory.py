@@ -3,7 +3,7 @@
 import os
 import re
 
-from ssh.shipped.common.cgroup import memory_limits
+from ssh.shipped.common.cgroup_limits import memory_limits
 from ssh.shipped.common.proc import read_file
 
 

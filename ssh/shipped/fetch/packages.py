@@ -2,9 +2,10 @@
 
 import re
 
-from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE, answers_in, asked_env
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE
 from ssh.shipped.common.cannot_do import CannotDo, no_space
 from ssh.shipped.common.paths import at_home
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.fetch.job import HOME, eval_env, until_of
 from ssh.shipped.fetch.programs import one_line, run
 

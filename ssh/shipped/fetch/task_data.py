@@ -3,10 +3,11 @@
 import json
 import os
 
-from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE, answers_in, asked_env
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.fetch.files import remove, writing
 from ssh.shipped.fetch.hidden import SECRETS
 from ssh.shipped.fetch.job import HOME, eval_env, until_of

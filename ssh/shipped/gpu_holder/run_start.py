@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
-from ssh.shipped.common.children import PR_SET_CHILD_SUBREAPER
 from ssh.shipped.common.proc import stat_of
+from ssh.shipped.common.process_controls import PR_SET_CHILD_SUBREAPER
 from ssh.shipped.gpu_holder.reservations import write_owner
 
 try:

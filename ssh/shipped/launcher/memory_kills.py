@@ -4,7 +4,15 @@ import json
 import os
 
 from ssh.shipped.common.cannot_do import CannotDo
-from ssh.shipped.common.cgroup import memory_kills
+from ssh.shipped.common.cgroup import (
+    LIMIT_FILES,
+    UNLIMITED_BYTES,
+    folders_of,
+    group_kills,
+    kills_in,
+    number_in,
+    text_in,
+)
 from ssh.shipped.launcher.files import head_of, json_of, write_private
 
 KILLS_FILE = "memory-kills.json"  # the counts at the start, in the run's folder
@@ -36,3 +44,23 @@ def kills_since(folder):
         elif more > found["group"]:
             found.update(group=more, limit=limit)
     return found if found["group"] or found["machine"] else None
+
+
+def memory_kills(also=()):
+    """Return {folder of a control group: [kills for lack of memory, its limit in bytes or None]}.
+
+    The groups are our own, those above it that have a limit, and those in `also`. The empty name
+    is the whole machine.
+    """
+    found = {}
+    ours = [folder for _, folder in folders_of("memory")]
+    for folder in dict.fromkeys([*ours, *filter(None, also)]):
+        kills = group_kills(folder)
+        limits = [number_in(folder, name) for name in LIMIT_FILES]
+        limit = next((n for n in limits if n is not None and n < UNLIMITED_BYTES), None)
+        if kills is not None and (limit is not None or folder in ours[:1] or folder in also):
+            found[folder] = [kills, limit]
+    kills = kills_in(text_in("/proc", "vmstat"))
+    if kills is not None:
+        found[""] = [kills, None]
+    return found

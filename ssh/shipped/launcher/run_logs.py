@@ -3,10 +3,10 @@
 import os
 import time
 
-from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.log_reading import run_log_script
 from ssh.shipped.common.paths import at_home
+from ssh.shipped.common.script_answers import objects_in
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool
 from ssh.shipped.launcher.files import json_of, tail_of

@@ -5,10 +5,10 @@ import re
 import socket
 import struct
 
-from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.namespaces import shares_our_pids
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, start_mark, stat_of
+from ssh.shipped.common.script_answers import objects_in
 from ssh.shipped.launcher.files import head_of
 from ssh.shipped.launcher.manifests import manifest_of
 from ssh.shipped.launcher.run_hosts import host_record

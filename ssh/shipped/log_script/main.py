@@ -8,7 +8,7 @@ import signal
 import sys
 
 from ssh.shipped.common.answers import NO_NONCE, NONCE_VARIABLE, answer_line
-from ssh.shipped.common.children import LIBC, PR_SET_PDEATHSIG
+from ssh.shipped.common.process_controls import LIBC, PR_SET_PDEATHSIG
 from ssh.shipped.log_script.recovery import recovery_answer
 from ssh.shipped.log_script.sample_views import sample_answer
 from ssh.shipped.log_script.server import serve

@@ -31,8 +31,9 @@ ROW = (
 
 
 class DockerReader:
-    def __init__(self, probe):
-        self.probe = probe
+    def __init__(self, processes, traces):
+        self.processes = processes
+        self.traces = traces
         self.memory_in = 0  # rounds until the memory is read again
         self.memory = {}
         self.dead = DeadSandboxes()
@@ -57,12 +58,12 @@ class DockerReader:
         if running and self.memory_in < 0:
             self.read_memory_of_containers(tool, running[:MAX_MEASURED])
         projects = {project_of(each) for each in rows} - {""}
-        self.probe.traces.forget_removed(projects)
+        self.traces.forget_removed(projects)
         holders = self.holders(projects)
         containers = [self.container(each, holders) for each in rows[:MAX_CONTAINERS]]
         unlisted = []
         if LINUX and any(each["project"] and not each["holder"] for each in containers):
-            pids = unlisted_evals([pid for pid, _ in list(self.probe.processes.by_key)])
+            pids = unlisted_evals([pid for pid, _ in list(self.processes.by_key)])
             unlisted = [unlisted_row(pid) for pid in sorted(pids)[:MAX_UNLISTED_ROWS]]
         return {
             "version": version,
@@ -73,10 +74,10 @@ class DockerReader:
 
     def holders(self, projects):
         """Return project -> the sample that made it, and whether its eval lives here."""
-        found = self.probe.traces.holders()
+        found = self.traces.holders()
         if not LINUX or projects <= set(found):
             return found
-        dead = self.dead.holders(self.probe.processes.data_roots())
+        dead = self.dead.holders(self.processes.data_roots())
         return dict(dead, **found)
 
     def container(self, row, holders):

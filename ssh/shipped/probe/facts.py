@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 
-from ssh.shipped.common.cgroup import usable_cpus
+from ssh.shipped.common.cgroup_limits import usable_cpus
 from ssh.shipped.common.load import read_load
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.probe.disks import DiskReader
@@ -21,14 +21,15 @@ ASKED_WAIT_S = 5.0  # a request for facts is answered after that with what there
 
 
 class Facts(threading.Thread):
-    def __init__(self, probe, every):
+    def __init__(self, probe, traces, every):
         super().__init__(name="facts", daemon=True)
         self.probe = probe
+        self.traces = traces
         self.every = max(1.0, every)
         self.wake = threading.Condition()
         self.asked = []  # (request id, when, the rounds of the readings then)
         self.gpus = self.reading("gpus", self.every, GpuReader(probe))
-        self.docker = self.reading("docker", self.every, DockerReader(probe))
+        self.docker = self.reading("docker", self.every, DockerReader(probe.processes, traces))
         self.inspect = self.reading(
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version
         )
@@ -83,7 +84,7 @@ class Facts(threading.Thread):
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
-        docker, unseen = self.docker.value or {}, self.probe.traces.unseen()
+        docker, unseen = self.docker.value or {}, self.traces.unseen()
         return compact(
             {
                 "at": round(time.time(), 1),

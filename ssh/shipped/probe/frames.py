@@ -123,7 +123,7 @@ class FrameWriter:
 
 
 def read_frames(source, on_broken):
-    """Yield the heads of the desk's frames; an error calls `on_broken`, which never returns."""
+    """Yield (head, body) of the desk's frames; an error calls `on_broken`, which never returns."""
     data = b""
     while True:
         end = data.find(b"\n")
@@ -150,5 +150,5 @@ def read_frames(source, on_broken):
             if not more:
                 return
             data += more
-        data = data[size:]
-        yield head
+        body, data = data[:size], data[size:]
+        yield head, body

@@ -2,8 +2,9 @@
 
 import sys
 
-from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE, answers_in, asked_env
+from ssh.shipped.common.answers import ANSWER_LINE, NONCE_VARIABLE
 from ssh.shipped.common.failures import Absent, Failed
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tools import run_to_end, tool_variables
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S

@@ -13,15 +13,12 @@ from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.common.text import text_of
 from ssh.shipped.common.users import user_name
+from ssh.shipped.probe.arrival import SECOND_PARTS, Arrival, wanted_packing
 from ssh.shipped.probe.changes import clocks_pattern, number
-from ssh.shipped.probe.facts import Facts
 from ssh.shipped.probe.frames import FrameWriter, read_frames
-from ssh.shipped.probe.log_reads import LogReads
-from ssh.shipped.probe.log_variables import variables_for
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
 from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
-from ssh.shipped.probe.traces import Traces
 from ssh.shipped.probe.turns import prune
 
 VERSION = "1"
@@ -30,6 +27,7 @@ TICK_S = 0.5
 BEAT_S = 5.0  # the longest silence of the probe
 BEAT_WITH_READS_S = 1.0
 MAX_READS_PER_BEAT = 300
+CHANGING_KINDS = ("send", "signal", "recover")
 CHANGING_METHODS = ("POST", "PATCH", "PUT", "DELETE")
 WRONG_FRAME = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -40,7 +38,8 @@ class Probe:
         self.frames = FrameWriter(fd)
         self.requests = Requests(self.frames)
         self.processes = ProcessList(self)
-        self.traces = Traces(self)
+        self.arrival = Arrival(self.requests)
+        self.second_part = None
         self.writer = threading.Thread(target=self.frames.run, name="writer", daemon=True)
         self.lock = threading.Lock()
         self.unchanged_reads = {}
@@ -50,8 +49,7 @@ class Probe:
         self.lease = LEASE_S
         self.heard_at = time.monotonic()
         self.clocks = None
-        self.facts = None
-        self.logs = None
+        self.start_head = None
 
     # -- the lease
 
@@ -86,7 +84,7 @@ class Probe:
             try:
                 for process in self.processes.all():
                     process.client.tick(now)
-                self.logs.tick(now)
+                (self.second_part or self.arrival).tick(now)
             except Exception:  # whatever breaks, the lease goes on
                 traceback.print_exc()
             if now - beat_at >= (BEAT_WITH_READS_S if self.unchanged_reads else BEAT_S):
@@ -99,15 +97,18 @@ class Probe:
         """Carry out frames until the input ends; it never returns."""
         self.writer.start()
         threading.Thread(target=self.tick, name="tick", daemon=True).start()
-        for head in read_frames(self.source, self.bye):
+        for head, body in read_frames(self.source, self.bye):
             self.heard_at = time.monotonic()
-            try:
-                self.take(head)
-            except WRONG_FRAME as error:
-                self.refuse(head, "invalid %s frame: %s" % (head["kind"], text_of(error)))
+            self.take(head, body)
         leave(0)
 
-    def take(self, head):
+    def take(self, head, body=b""):
+        try:
+            self.carry_out(head, body)
+        except WRONG_FRAME as error:
+            self.refuse(head, "invalid %s frame: %s" % (head["kind"], text_of(error)))
+
+    def carry_out(self, head, body):
         kind = head["kind"]
         if kind == "start":
             self.start(head)
@@ -117,6 +118,8 @@ class Probe:
             pass
         elif not self.started:
             self.refuse(head, "not started")
+        elif kind == "program":
+            self.add_program(head, body)
         elif kind == "watch":
             self.watch(head)
         elif kind == "unwatch":
@@ -152,9 +155,7 @@ class Probe:
         self.clocks = clocks_pattern([str(name) for name in head.get("clocks") or ()])
         every = max(0.2, number(head.get("discover_every")) or 1.0)
         self.processes.prepare(head.get("data_dir"), every)
-        self.facts = Facts(self, number(head.get("facts_every")) or 10.0)
-        self.logs = LogReads(self)
-        self.log_schemes = [str(name) for name in head.get("log_schemes") or ()]
+        self.start_head = head
         self.frames.reply(
             "hello",
             {
@@ -167,6 +168,7 @@ class Probe:
                 "user": user_name(os.getuid()),
                 "boot_id": BOOT_ID,
                 "namespace": pid_namespace("self"),
+                "second_part": wanted_packing(),
                 "at": time.time(),
             },
         )
@@ -175,9 +177,26 @@ class Probe:
         desk = str(head.get("desk") or "")
         threading.Thread(target=end_former_probe, args=(desk,), daemon=True).start()
         self.processes.start()
-        self.traces.start()
-        self.logs.start()
-        self.facts.start()
+        if SECOND_PARTS:
+            self.start_second_part()
+
+    def add_program(self, head, piece):
+        """Take a piece of the second part; start it once it is whole."""
+        at, begun = time.time(), time.monotonic()
+        if self.second_part is not None:
+            self.refuse(head, "the second part is here already")
+            return
+        is_whole = self.arrival.add(head, piece)
+        answer = {"id": head["id"], "at": at, "took": time.monotonic() - begun}
+        self.frames.reply("reply", dict(answer, status=0, error=None))
+        if is_whole:
+            self.start_second_part()
+
+    def start_second_part(self):
+        self.second_part = SECOND_PARTS[0](self, self.start_head)
+        for head in self.arrival.release():
+            self.requests.forget(head["id"])
+            self.take(head)
 
     def watch(self, head):
         process = self.processes.addressed(head)
@@ -192,15 +211,11 @@ class Probe:
             self.refuse(head, "too many requests are outstanding")
             return
         try:
-            if kind == "facts":
-                self.facts.ask(head["id"])
-            elif kind == "logs":
-                self.read_logs(head)
-            elif kind != "get" and self.read_only:
+            if kind in CHANGING_KINDS and self.read_only:
                 self.requests.forget(head["id"])
                 self.refuse(head, "read-only")
-            elif kind == "recover":
-                self.read_logs(head)
+            elif kind in ("facts", "logs", "recover"):
+                (self.second_part or self.arrival).ask(kind, head)
             elif kind == "signal":
                 self.signal(head)
             else:
@@ -208,23 +223,6 @@ class Probe:
         except WRONG_FRAME:
             self.requests.forget(head["id"])
             raise
-
-    def read_logs(self, head):
-        asked, given, data_dir = head["asked"], head.get("pythons") or (), head.get("data_dir")
-        sent = head.get("variables") or {}
-        texts = [*given, *sent, *sent.values(), *([] if data_dir is None else [data_dir])]
-        if not isinstance(asked, dict) or not all(isinstance(each, str) for each in texts):
-            raise ValueError("not a read of logs")
-        request = Request(dict(head, path=""), "logs")
-        key = head.get("pid"), head.get("start")
-        known, kept = self.processes.log_readers.get(key, (None, {}))
-        pythons = [*([known] if known else ()), *given, sys.executable]
-        logs = asked.get("logs") or [asked.get("log", "")]
-        variables = dict(variables_for(kept, logs), **sent)
-        if data_dir is not None:
-            variables["XDG_DATA_HOME"] = data_dir
-        asked = dict(asked, schemes=self.log_schemes)
-        self.logs.ask(request, list(dict.fromkeys(pythons)), asked, variables)
 
     def request(self, kind, head):
         method = "GET" if kind == "get" else head["method"]

@@ -32,6 +32,7 @@ class ProcessList(threading.Thread):
         # key -> (interpreter or None, variables for its logs), also of ended processes
         self.log_readers = collections.OrderedDict()
         self.lock = threading.Lock()
+        self.news = threading.Event()  # the list has changed
         self.last_sent = None
         self.discovery = None
         self.dead_evals = DeadEvals()
@@ -58,7 +59,7 @@ class ProcessList(threading.Thread):
             if (bare, self.left_out) == self.last_sent:
                 return
             self.last_sent = (bare, self.left_out)
-            self.probe.traces.wake.set()
+            self.news.set()
             head = {"at": time.time(), "left_out": self.left_out}
             self.probe.frames.state("processes", "processes", head, compact(rows))
 
@@ -113,7 +114,8 @@ class ProcessList(threading.Thread):
         """
         if process.opted_out:
             return "off"
-        has_begun = self.probe.traces.has_begun(process.key)
+        rest = self.probe.second_part
+        has_begun = rest is not None and rest.traces.has_begun(process.key)
         longest = NEW_S if has_begun else LONGEST_START_S
         return "new" if now - (process.started_at or now) < longest else "none"
 

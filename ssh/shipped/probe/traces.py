@@ -35,18 +35,18 @@ class Traces(threading.Thread):
         self.ties = collections.OrderedDict()  # process key -> its sandboxes, also once it ended
         self.listed = set()  # process keys of which Docker listed a sandbox
         self.sent = {}  # process key -> the rows that were sent last
-        self.wake = threading.Event()  # the list of processes changed
 
     def run(self):
+        news = self.probe.processes.news
         while LINUX:
             if self.probe.polling:
                 try:
                     self.poll()
                 except Exception:  # whatever breaks, the next poll comes
                     traceback.print_exc()
-            if self.wake.wait(TRACES_EVERY_S):
+            if news.wait(TRACES_EVERY_S):
                 time.sleep(WOKEN_WAIT_S)
-            self.wake.clear()
+            news.clear()
 
     def poll(self):
         living = {
@@ -68,7 +68,7 @@ class Traces(threading.Thread):
             return []
         try:
             found.poll()
-            return found.lasting(time.time(), LASTING_S)[:MAX_LASTING_ROWS]
+            return found.lasting(time.time(), LASTING_S)
         except OSError:
             self.drop(process.key)
         except Exception:  # an odd trace must not hide those of other evals
@@ -107,6 +107,9 @@ class Traces(threading.Thread):
             return
         self.sent[key] = rows
         head = {"pid": key[0], "start": key[1], "at": time.time()}
+        if len(rows) > MAX_LASTING_ROWS:
+            head["left_out"] = len(rows) - MAX_LASTING_ROWS
+            rows = rows[:MAX_LASTING_ROWS]
         self.probe.frames.state(("doing", key), "doing", head, compact(rows))
 
     def forget_removed(self, projects):

@@ -7,10 +7,10 @@ import subprocess
 import threading
 import time
 
-from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.children import CHILDREN, kill_group, reap_group
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.log_reading import LOG_SCRIPT, MAX_LOG_ANSWER_BYTES, run_log_script
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.common.tools import start_tool, tool_variables
 
 TAIL_BYTES = 256

@@ -2,8 +2,8 @@
 
 import re
 
-from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.script_answers import objects_in
 from ssh.shipped.common.tools import run_to_end, run_tool
 from ssh.shipped.common.units import size_in_bytes
 from ssh.shipped.survey.network import reach_host

@@ -3,7 +3,7 @@
 import os
 import platform
 
-from ssh.shipped.common.cgroup import usable_cpus
+from ssh.shipped.common.cgroup_limits import usable_cpus
 from ssh.shipped.common.load import read_load
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.common.platforms import PLATFORM

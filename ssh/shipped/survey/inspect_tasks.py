@@ -4,9 +4,9 @@ import json
 import os
 import shutil
 
-from ssh.shipped.common.answers import answers_in, asked_env
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.paths import at_home
+from ssh.shipped.common.script_answers import answers_in, asked_env
 from ssh.shipped.common.text import last_line
 from ssh.shipped.common.tools import run_tool
 from ssh.shipped.survey.inspect_script import INSPECT_SCRIPT

@@ -2,7 +2,7 @@
 
 import os
 
-from ssh.shipped.common.cgroup import memory_limits, processes_left
+from ssh.shipped.common.cgroup_limits import memory_limits, processes_left
 from ssh.shipped.common.proc import read_file
 from ssh.shipped.survey.folders import read_place
 

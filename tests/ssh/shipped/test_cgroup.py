@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from ssh.shipped.common import cgroup, memory
+from ssh.shipped.common import cgroup, cgroup_limits, memory
 from ssh.shipped.launcher import memory_kills
 
 GIB = 1024**3
@@ -24,7 +24,7 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return found.read_bytes()[:limit]
 
     monkeypatch.setattr(cgroup, "read_file", read)
-    monkeypatch.setattr(cgroup.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(cgroup_limits.os, "sched_getaffinity", lambda _: set(range(8)))
     return tmp_path
 
 
@@ -46,8 +46,8 @@ def test_the_strictest_limit_of_version_2_counts(groups: Path) -> None:
         above, memory__max=str(4 * GIB), memory__current=str(3 * GIB), cpu__max="250000 100000",
         memory__stat=f"anon 7\ninactive_file {GIB}\nactive_file 9",
     )  # fmt: skip
-    assert cgroup.memory_limits() == [(4 * GIB, 2 * GIB)]
-    assert cgroup.usable_cpus() == 2.5
+    assert cgroup_limits.memory_limits() == [(4 * GIB, 2 * GIB)]
+    assert cgroup_limits.usable_cpus() == 2.5
     memory_read = cast("dict[str, int]", memory.read_memory())
     assert memory_read["total"] <= 4 * GIB
     assert memory_read["available"] <= 2 * GIB
@@ -57,8 +57,8 @@ def test_the_strictest_limit_of_version_2_counts(groups: Path) -> None:
 def test_a_container_sees_its_own_group_at_the_mount(groups: Path, own: str) -> None:
     mounted(groups, f"0::{own}", f"/docker/1 {groups}/v2 ro - cgroup2 cgroup rw")
     write(groups / "v2", memory__max=str(GIB), memory__current=str(2 * GIB))
-    assert cgroup.memory_limits() == [(GIB, 0)]
-    assert cgroup.usable_cpus() == 8
+    assert cgroup_limits.memory_limits() == [(GIB, 0)]
+    assert cgroup_limits.usable_cpus() == 8
 
 
 def test_version_1_has_a_folder_for_each_kind_of_limit(groups: Path) -> None:
@@ -74,8 +74,8 @@ def test_version_1_has_a_folder_for_each_kind_of_limit(groups: Path) -> None:
         memory__stat="total_inactive_file 40",
     )  # fmt: skip
     write(groups / "cpu", cpu__cfs_quota_us="50000", cpu__cfs_period_us="100000")
-    assert cgroup.memory_limits() == [(GIB, GIB - 60)]
-    assert cgroup.usable_cpus() == 0.5
+    assert cgroup_limits.memory_limits() == [(GIB, GIB - 60)]
+    assert cgroup_limits.usable_cpus() == 0.5
 
 
 def test_without_a_limit_nothing_is_limited(groups: Path) -> None:
@@ -87,10 +87,10 @@ def test_without_a_limit_nothing_is_limited(groups: Path) -> None:
     )
     write(groups / "memory", memory__limit_in_bytes="9223372036854771712")
     write(groups / "cpu", cpu__cfs_quota_us="-1", cpu__cfs_period_us="100000")
-    assert cgroup.memory_limits() == []
-    assert cgroup.usable_cpus() == 8
+    assert cgroup_limits.memory_limits() == []
+    assert cgroup_limits.usable_cpus() == 8
     (groups / "own").unlink()
-    assert cgroup.memory_limits() == []
+    assert cgroup_limits.memory_limits() == []
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -105,6 +105,7 @@ def test_kills_for_lack_of_memory_since_a_start_are_counted(
         return text.read_text() if folder == "/proc" else whole(folder, name)
 
     monkeypatch.setattr(cgroup, "text_in", read)
+    monkeypatch.setattr(memory_kills, "text_in", read)
     run = groups / "run"
     run.mkdir()
     if version == 2:
@@ -134,6 +135,6 @@ def test_kills_for_lack_of_memory_since_a_start_are_counted(
 def test_the_limit_of_processes_of_a_group_is_read(groups: Path) -> None:
     mounted(groups, "0::/a/b", f"/ {groups}/v2 rw - cgroup2 cgroup2 rw")
     write(groups / "v2/a/b", pids__max="max", pids__current="5")
-    assert cgroup.processes_left() is None
+    assert cgroup_limits.processes_left() is None
     write(groups / "v2/a", pids__max="40", pids__current="33")
-    assert cgroup.processes_left() == 7
+    assert cgroup_limits.processes_left() == 7

@@ -1,5 +1,7 @@
 """What nvidia-smi and rocm-smi may answer before a GPU is given."""
 
+from typing import Any
+
 import pytest
 
 from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
@@ -62,9 +64,11 @@ def test_the_survey_in_a_container_names_no_pid_of_the_host(
     gpus: Gpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpus.are(TWO, "GPU-aa, 1\n")
-    monkeypatch.setattr(survey_gpus, "tool_path", lambda name: str(gpus.folder / name))
+    where = {"nvidia-smi": str(gpus.folder / "nvidia-smi")}
+    monkeypatch.setattr(survey_gpus, "tool_path", where.get)
     monkeypatch.setattr(survey_gpus, "has_own_pids", lambda: True)
-    busy, free = survey_gpus.read_gpus()
+    survey: Any = survey_gpus  # the shipped programs have no types
+    busy, free = survey.read_gpus()
     assert (busy["pids"], busy["blocked"]) == ([], survey_gpus.OUTSIDE)
     assert (free["pids"], free.get("blocked")) == ([], None)
 

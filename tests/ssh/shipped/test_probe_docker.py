@@ -38,7 +38,7 @@ class Reader:
         self.holders: dict[str, tuple[Any, ...]] = {}
         processes = SimpleNamespace(by_key={}, data_roots=lambda: {str(folder / "inspect_ai")})
         traces = SimpleNamespace(holders=lambda: self.holders, forget_removed=lambda _: None)
-        self._reader = DockerReader(SimpleNamespace(processes=processes, traces=traces))
+        self._reader = DockerReader(processes, traces)
         monkeypatch.setattr(docker, "find_tool", lambda _: str(folder / "docker"))
 
     def read(self) -> dict[str, Any]:

@@ -17,10 +17,7 @@ def test_processes_beyond_the_limit_are_counted_and_never_take_a_place(
     sent: list[tuple[Any, ...]] = []
     monkeypatch.setattr("ssh.shipped.probe.process_list.MAX_PROCESSES", 3)
     probe = SimpleNamespace(
-        frames=SimpleNamespace(state=lambda *frame: sent.append(frame)),
-        traces=SimpleNamespace(
-            wake=SimpleNamespace(set=lambda: None), has_begun=lambda _key: False
-        ),
+        frames=SimpleNamespace(state=lambda *frame: sent.append(frame)), second_part=None
     )
     processes = ProcessList(probe)
     monkeypatch.setattr(processes, "find_dead", list)
@@ -63,7 +60,8 @@ def test_an_eval_that_loads_for_long_is_new_until_a_task_has_begun(
     age: float, has_begun: bool, opted_out: bool, channel: str
 ) -> None:
     traces = SimpleNamespace(has_begun=lambda key: has_begun and key == (7, "s"))
-    processes = ProcessList(SimpleNamespace(traces=traces))
+    probe = SimpleNamespace(second_part=SimpleNamespace(traces=traces))
+    processes = ProcessList(probe)
     now = 10_000.0
     process = SimpleNamespace(key=(7, "s"), started_at=now - age, opted_out=opted_out)
     assert processes.channel_without_record(process, now) == channel

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,8 +245,9 @@ def test_a_process_that_ends_is_not_taken_for_one_in_a_container() -> None:
 
 
 def test_a_process_whose_namespaces_can_not_be_read_for_a_moment_keeps_its_watches() -> None:
-    stub = SimpleNamespace(frames=SimpleNamespace(state=lambda *_: None), polling=True)
-    stub.traces = SimpleNamespace(wake=threading.Event(), has_begun=lambda _key: False)
+    stub = SimpleNamespace(
+        frames=SimpleNamespace(state=lambda *_: None), polling=True, second_part=None
+    )
     stub.processes = processes = ProcessList(stub)
     key = (os.getpid(), start_mark(os.getpid()))
     seen = []

@@ -87,6 +87,7 @@ class FarSide:
             "user": "sim",
             "boot_id": "sim",
             "namespace": "pid:[4026531836]",
+            "second_part": None,
             "at": now,
         }
         listed = [sim.process() for sim in self.evals.values()]
