@@ -33,6 +33,8 @@ class Fleet:
         judged_at: When the fleet was last judged as a whole, Unix seconds at the desk.
         quiet_until: Until when the judge need not look at a subject whose answers do not change,
             Unix seconds at the desk.
+        judged_to: Of a process with more tasks than are judged for one event, the number of the
+            task with which the next event begins.
         spin_ups: How long tasks took until their first sample was done, seconds, by their name and
             model: the newest ones, bounded.
         usual_calls: The p95 of the newest finished calls of each model, seconds.
@@ -52,6 +54,7 @@ class Fleet:
     mutes: tuple[Mute, ...] = ()
     judged_at: float = 0.0
     quiet_until: Mapping[Subject, float] = field(default_factory=lambda: MappingProxyType({}))
+    judged_to: Mapping[ProcessKey, int] = field(default_factory=lambda: MappingProxyType({}))
     spin_ups: Mapping[tuple[str, str], tuple[float, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )

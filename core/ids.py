@@ -7,8 +7,26 @@ MachineName = NewType("MachineName", str)
 """A machine's name from the config, which checks it; harmless to show."""
 
 
+class _KnowsItsHash:
+    """Computes its hash once: keys are looked up thousands of times a second."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash(self._parts())
+            object.__setattr__(self, "_hash", found)
+            return found
+
+    def _parts(self) -> tuple[object, ...]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, order=True)
-class ProcessKey:
+class ProcessKey(_KnowsItsHash):
     """One running Inspect process.
 
     Attributes:
@@ -21,9 +39,14 @@ class ProcessKey:
     pid: int
     start: str
 
+    __hash__ = _KnowsItsHash.__hash__
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.machine, self.pid, self.start
+
 
 @dataclass(frozen=True, slots=True, order=True)
-class TaskKey:
+class TaskKey(_KnowsItsHash):
     """One task of a process. A task id alone is not unique across processes.
 
     Attributes:
@@ -33,6 +56,11 @@ class TaskKey:
 
     process: ProcessKey
     task_id: str
+
+    __hash__ = _KnowsItsHash.__hash__
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.process, self.task_id
 
     @property
     def machine(self) -> MachineName:

@@ -299,6 +299,13 @@ class Room(Protocol):
         """Poll a process once now, even in the pause after a slow poll."""
         ...
 
+    def give_way(self) -> None:
+        """Leave the event loop to the screen for a moment: the operator pressed a key.
+
+        Any thread may call it: a key is first seen in the one that reads the terminal.
+        """
+        ...
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept the unknown host key of this machine that has this fingerprint.
 

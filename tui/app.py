@@ -167,6 +167,10 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         if not (self._room_screen and self.controllers.since.takes(event)):
             await super().on_event(event)
 
+    def key_typed(self) -> None:
+        """Have the desk leave the event loop to the screen until the key is answered."""
+        self.room.give_way()
+
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report that a background task failed; everything else continues."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
@@ -284,10 +288,6 @@ class RoomApp(AppKeys, TerminalApp, inherit_bindings=False):
         """Go forward in the history of places."""
         self._history = self._history.newer()
         self._show_place()
-
-    def action_launch(self) -> None:
-        """Start a launch."""
-        self.controllers.launches.begin()
 
     def _show_place(self) -> None:
         front = self.front

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import importlib
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ def room(command: RoomCommand, options: GlobalOptions) -> int:
     del command
     need_a_terminal()
     gc.disable()  # until the first frame, see `_collect_again`
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
     return asyncio.run(_room(config_of(options), options))
 
 
@@ -90,6 +92,9 @@ async def _load_screens() -> None:
         importlib.import_module(name)
 
 
+_SWITCH_INTERVAL_S = 0.001
+"""For `sys.setswitchinterval`: the screen waits so long for a thread that decodes, for each step
+of a key's way, of which there are ten or more."""
 _GC_THRESHOLD = (10_000, 20, 50)
 """For `gc.set_threshold`. Decoded data has no reference cycles, so refcounting frees it; a full
 collection over 20,000 samples delayed keys by 0.2 s."""

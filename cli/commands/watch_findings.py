@@ -13,9 +13,12 @@ from cli.render.findings import change_line, finding_row
 from cli.render.plain import print_json_line, print_lines, print_note
 from core.errors import NoMachineReached
 from core.events import Event
+from core.finding_events import FindingsMerged, SameFinding
 from core.fold.endings import all_ended
+from core.judge.finding_list import with_id
 from core.model.finding import Finding
 from core.views.findings.changes import FindingChange, finding_changes
+from core.views.findings.names import short_name
 
 ALARM_STATUS = 5
 """The exit status of `--until alarm` on an alarm."""
@@ -90,10 +93,15 @@ class _FindingWatch:
         self.restored = {each.id for each in self._last if each.is_open}
         self._hushed: set[str] = set()
         """What opened or worsened while it was muted, by what it is about."""
+        self._printed: set[str] = set()
+        """The ids of the open findings that were printed."""
 
     def on_event(self, event: Event) -> None:
         """Print what an event changed."""
         fleet = self._desk.fleet
+        if isinstance(event, FindingsMerged):
+            for same in event.same:
+                self._rename(same, event.at)
         if fleet.findings is not self._last:
             changes = finding_changes(self._last, fleet.findings)
             self._last = fleet.findings
@@ -110,6 +118,13 @@ class _FindingWatch:
                 self._print(FindingChange("opened", finding), self._desk.now())
         self.restored.clear()
         self._end_if_done()
+
+    def _rename(self, same: SameFinding, at: float) -> None:
+        """Say that a finding has the id of another room from now on, if its own was printed."""
+        finding = with_id(self._desk.fleet, same.id)
+        if finding is not None and same.own in self._printed:
+            self._printed.discard(same.own)
+            self._print(FindingChange("renamed", finding, was=same.own), at)
 
     def _print_unmuted(self, at: float) -> None:
         """Print the open findings that nobody was told of, because they were muted."""
@@ -132,14 +147,21 @@ class _FindingWatch:
                 self._hushed.add(finding.identity)
             return
         self._hushed.discard(finding.identity)
+        if finding.is_open:
+            self._printed.add(finding.id)
+        else:
+            self._printed.discard(finding.id)
         try:
             if self._command.as_json:
                 row = finding_row(fleet, finding, at, self._config)
-                print_json_line({"at": at, "change": change.word, **row})
+                was = {"was": short_name(change.was)} if change.was else {}
+                print_json_line({"at": at, "change": change.word, **was, **row})
             else:
                 print_lines([change_line(fleet, change, at)])
         except OSError as error:  # the reader of the pipe went away
             self.over.set_exception(error)
+            return
+        if change.word == "renamed":
             return
         is_alarm = finding.severity == "alarm" and finding.needs_attention(at)
         if self._command.until == "alarm" and is_alarm and change.word != "closed":

@@ -10,7 +10,7 @@ from core.model.finding import Finding
 from core.quoting import plain_word
 from core.text import shown
 from core.views.findings.changes import FindingChange
-from core.views.findings.names import scope_of, short_id, subject_of
+from core.views.findings.names import scope_of, short_id, short_name, subject_of
 
 _MAX_EVIDENCE_CHARACTERS = 4_000
 _MAX_NAME_CHARACTERS = 4_000
@@ -99,6 +99,6 @@ def change_line(fleet: Fleet, change: FindingChange, at: float) -> str:
         short_id(finding),
         shown(finding.kind, 20),
         subject_of(finding, fleet),
-        shown(finding.text, 400),
+        shown(f"was {short_name(change.was)}" if change.was else finding.text, 400),
     )
     return "  ".join(part for part in parts if part)

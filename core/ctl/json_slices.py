@@ -17,6 +17,9 @@ _MARK = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
 MAX_MARKS = 300_000
 """Items of a document that are found one by one, and strings, brackets, commas and colons of those
 that are nested deep. Each takes time, and a host could send a document of nothing else."""
+MAX_SKIPPED_BYTES = 2 * 1024 * 1024
+"""The largest item that is skipped, or found by its brackets. A search holds the interpreter lock
+until it finds something, and a host could send 30 MB of nothing."""
 _OPENING, _CLOSING = b"[{", b"]}"
 _AFTER_ITEM = (b",", b"]", b"}")
 _BLANKS = re.compile(rb"\s*+")
@@ -96,7 +99,7 @@ def _walked_end(body: bytes, start: int, max_bytes: int) -> int | None:
 
 def _skipped_end(body: bytes, start: int) -> int | None:
     """Return where an item ends that is too large to return; None if that takes too long."""
-    return _item_end(islice(_MARK.finditer(body, start), MAX_MARKS))
+    return _item_end(islice(_MARK.finditer(body, start, start + MAX_SKIPPED_BYTES), MAX_MARKS))
 
 
 def _item_end(marks: Iterator[re.Match[bytes]]) -> int | None:
@@ -186,10 +189,11 @@ class _Ends:
         end = at if found is None else found.end()
         if self._body[end : end + 1] in _AFTER_ITEM:
             return end
-        item = _ITEM.match(self._body, at)
+        most = at + MAX_SKIPPED_BYTES
+        item = _ITEM.match(self._body, at, most)
         if item is not None and self._body[item.end() : item.end() + 1] in _AFTER_ITEM:
             return item.end()
-        return _item_end(self._counted(islice(_MARK.finditer(self._body, at), self._steps)))
+        return _item_end(self._counted(islice(_MARK.finditer(self._body, at, most), self._steps)))
 
     def _counted(self, marks: Iterator[re.Match[bytes]]) -> Iterator[re.Match[bytes]]:
         for mark in marks:

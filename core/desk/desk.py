@@ -222,10 +222,9 @@ class Desk(MachineRequests):
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
 
-    def poll_now(self, process: ProcessKey) -> None:
-        """Poll a process once now, even in the pause after a slow poll."""
-        if (connection := self._connections.get(process.machine)) is not None:
-            connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
+    def give_way(self) -> None:
+        """Take nothing of a machine for a moment: the operator pressed a key."""
+        self._intake.give_way()
 
     # The loop
 

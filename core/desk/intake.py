@@ -6,6 +6,7 @@ full, its link is not read: a machine that sends too much slows only itself.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +17,9 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.ports import MachineConnection, Received
 
-TURN_S = 0.008
-"""Seconds of work after which other asyncio tasks run."""
+TURN_S = 0.004
+"""Seconds of work after which other asyncio tasks run. A key passes several of them until its
+answer is drawn."""
 SHARE = 0.3
 """The part of all time that the frames of one machine may take, in the long run."""
 ALL_SHARE = 0.5
@@ -36,6 +38,10 @@ LARGE_FRAME_BYTES = 256 * 1024
 LARGE_FRAME_OBJECTS = 2_000
 """So is a frame with more objects."""
 _COUNTED_FROM_BYTES = 32 * 1024
+PAUSE_S = 0.06
+"""Seconds for which nothing of a machine is taken after a key: the screen answers it."""
+BETWEEN_PAUSES_S = 0.06
+"""Seconds of work between two such pauses, so that a key that is held down stops nothing."""
 
 Decode = Callable[[MachineName, Received, float], tuple[Event, ...]]
 """Makes events of what a machine sent: (machine, what, when it came) -> events."""
@@ -112,6 +118,8 @@ class Intake:
         """The memory of all frames that are not decoded, bytes."""
         self._is_crowded = False
         self._woken = asyncio.Event()
+        self._paused_until = 0.0
+        """Until when the screen has the loop for itself, seconds of the event loop."""
         self._worker: ThreadPoolExecutor | None = None
         self._failure: BaseException | None = None
         """Why decoding in the thread failed: a bug, which ends the loop as any other does."""
@@ -133,6 +141,15 @@ class Intake:
     def wake(self) -> None:
         """End the present wait of `turn`: someone else has work to do in the loop."""
         self._woken.set()
+
+    def give_way(self) -> None:
+        """Take nothing of a machine for a moment: the screen answers a key.
+
+        Any thread may call it.
+        """
+        now = time.monotonic()  # the clock of the event loop
+        if now >= self._paused_until + BETWEEN_PAUSES_S:
+            self._paused_until = now + PAUSE_S
 
     def is_passed(self, machine: MachineName) -> bool:
         """Return whether a machine's observer has no turn now: it is in use, or it rests."""
@@ -161,15 +178,18 @@ class Intake:
         end = clock() + TURN_S
         while self._posted and clock() < end:
             self._apply(None, self._posted.popleft())
-        while self._waiting and clock() < end:
+        is_paused = clock() < self._paused_until
+        while self._waiting and not is_paused and clock() < end:
             lane = self._waiting.pop(next(iter(self._waiting)))
             began = clock()
             self._step(lane)
             self._spend(lane, clock() - began)
             self._queue(lane)
-        if self._waiting or self._posted:
+        if self._posted or (self._waiting and not is_paused):
             self._woken.set()
             await asyncio.sleep(0)
+        elif self._waiting:
+            asyncio.get_running_loop().call_at(self._paused_until, self._woken.set)
 
     def _spend(self, lane: _Lane, seconds: float) -> None:
         """Count work for a machine; the more of them have had too much, the less each may have."""

@@ -170,6 +170,9 @@ class ReplayDesk:
     def poll_now(self, process: ProcessKey) -> None:
         """Do nothing: a recording can't be polled."""
 
+    def give_way(self) -> None:
+        """Do nothing: a replay takes little time."""
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Do nothing: a recording has no link."""
 

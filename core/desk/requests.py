@@ -167,6 +167,11 @@ class MachineRequests:
         if connection is not None:
             connection.retry_now()
 
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, even in the pause after a slow poll."""
+        if (connection := self._connections.get(process.machine)) is not None:
+            connection.send(Frame("poll", {"pid": process.pid, "start": process.start}))
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept a machine's unknown host key (see `core.ports.Room.accept_key`).
 

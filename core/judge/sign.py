@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.config.judge import JudgeConfig, JudgeRule
 from core.fleet import Fleet
@@ -81,8 +81,22 @@ class Sign:
     covered_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+def noted(
+    key: str, reading: float, since: float, start: float | None, machine: MachineName
+) -> Sign:
+    """Return a sign that is not bad yet, and of which no finding is open: it says nothing."""
+    return Sign(
+        key=key,
+        severity=None,
+        reading=reading,
+        text="",
+        since=since,
+        start=start,
+        machine=machine,
+    )
+
+
+class Signs(NamedTuple):
     """What one look at a subject shows.
 
     Attributes:
@@ -137,6 +151,4 @@ OVER = Signs(reading=0.0, is_final=True)
 
 def signs(reading: float, found: Iterable[Sign] = (), quiet_for: float = QUIET_S) -> Signs:
     """Return the signs of a reading, `MAX_SIGNS` of them at most."""
-    return Signs(
-        reading=reading, found=tuple(islice(found, MAX_SIGNS)) if found else (), quiet_for=quiet_for
-    )
+    return Signs(reading, tuple(islice(found, MAX_SIGNS)) if found else (), quiet_for=quiet_for)

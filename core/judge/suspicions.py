@@ -4,25 +4,13 @@ Pure. A finding opens after corroboration (`Kind.readings`), worsens, and closes
 without its sign (`Kind.misses`). It never eases while it is open, so that nothing flaps.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
 
 from core.config.judge import JudgeConfig
 from core.events import (
-    DeadEvalFound,
     Event,
-    LinkChanged,
-    LogRead,
-    LogUnreadable,
-    MachineRead,
-    OperationsSeen,
-    ProcessGone,
-    ProcessSeen,
-    ReadFailed,
-    ReadsUnchanged,
-    SamplesSeen,
     TasksSeen,
     TimePassed,
 )
@@ -30,6 +18,7 @@ from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, has_room, with_findings, with_id
+from core.judge.judged_subjects import Scope, is_fleet_due, stopped_at, subjects
 from core.judge.kinds import all_kinds
 from core.judge.sign import QUIET_S, Kind, Scene, Sign, Signs
 from core.judge.standing import standing
@@ -38,55 +27,84 @@ from core.model.finding import SAME_START_S, Finding, occurrence_id, worse
 from core.model.suspicion import Subject, Suspicion
 from core.model.task import Task, TaskState
 
-FLEET_INTERVAL_S = 5.0
-"""The fleet as a whole is judged at most this often, seconds."""
-
 MAX_WORK = 10_000
-"""Samples that are looked at for one event; a process may have more, in thousands of tasks."""
+"""Samples that are looked at for one event; a process may have more, in thousands of tasks. The
+next event of that process goes on where this one stopped."""
+KIND_WORK = 10
+"""As so many samples counts each kind that looks at a task."""
 SIGN_WORK = 50
 """As so many samples counts each sign that is found."""
 
-Scope = Literal["task", "process", "machine", "fleet"]
 _Place = tuple[str, str, Subject]
 
 
 def judge_signs(fleet: Fleet, event: Event, rules: JudgeConfig) -> Fleet:
     """Return the fleet with the findings that the signs at the event's subjects open and close."""
+    scene = Scene(fleet=fleet, rules=rules, at=event.at)
+    is_due = is_fleet_due(fleet, event)
+    if is_due:
+        scene = _with_fleet_judged(scene)  # others ask for what is found: it is known at once
+    fleet = _with_subjects_judged(scene, event)
+    if isinstance(event, TimePassed):
+        fleet = _pruned(fleet)
+    if is_due:
+        fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
+    return fleet
+
+
+def _with_fleet_judged(scene: Scene) -> Scene:
+    for kind in _kinds_on("fleet"):
+        fleet, place = scene.fleet, (kind.name, "fleet", None)
+        known = fleet.suspicions.get(place, _NOTHING)
+        seen = _seen(kind, _with_open(scene, known), "fleet", None)
+        if seen is None or not (seen.found or known):
+            continue
+        judged = _Judged(fleet, kind, "fleet", scene.at)
+        now = judged.take(known, seen)
+        fleet = _with_suspicions(fleet, {place: now}) if now is not known else fleet
+        scene = replace(scene, fleet=with_findings(fleet, judged.findings))
+    return scene
+
+
+def _with_subjects_judged(scene: Scene, event: Event) -> Fleet:
+    fleet, work = scene.fleet, 0
     changed: dict[str, Finding] = {}
-    memo: dict[object, Any] = {}
-    work = 0
     suspicions: dict[_Place, Mapping[str, Suspicion]] = {}
     quiet: dict[Subject, float] = {}
-    scene = Scene(fleet=fleet, rules=rules, at=event.at, memo=memo)
-    for scope, subject in _subjects(fleet, event):
+    judged_to = fleet.judged_to
+    for scope, named in subjects(fleet, event):
         if work > MAX_WORK:
-            break  # the others are judged when they are read again
-        task = fleet.tasks.get(subject) if isinstance(subject, TaskKey) else None
-        work += len(task.samples) if task is not None else 0
+            judged_to = stopped_at(fleet, event, named)
+            break
+        task = fleet.tasks.get(named) if isinstance(named, TaskKey) else None
+        subject = named if task is None else task.key  # the key of the mappings: found at once
         by_row = _is_row_alone(event, task)
+        kinds = _kinds_on(scope, by_row=by_row)
+        work += len(task.samples) + KIND_WORK * len(kinds) if task is not None else 0
         quiet_for = QUIET_S
-        for kind in _kinds_on(scope, by_row=by_row):
+        for kind in kinds:
             place = (kind.name, scope, subject)
             known = fleet.suspicions.get(place, _NOTHING)
-            judged = _Judged(fleet, kind, scope, event.at)
-            now = judged.look(known, task or subject, scene)
-            work += SIGN_WORK * judged.signs
-            quiet_for = min(quiet_for, judged.quiet_for)
-            if scope == "fleet":  # others ask for these: they come first, and are known at once
-                fleet = _with_suspicions(fleet, {place: now}) if now != known else fleet
-                fleet = with_findings(fleet, judged.findings)
-                scene = replace(scene, fleet=fleet)
+            seen = _seen(kind, _with_open(scene, known), scope, task or subject)
+            if seen is None or not (seen.found or known):  # as almost always
+                quiet_for = min(quiet_for, QUIET_S if seen is None else seen.quiet_for)
                 continue
-            if now != known:
+            judged = _Judged(fleet, kind, scope, scene.at)
+            now = judged.take(known, seen)
+            work += SIGN_WORK * len(seen.found)
+            quiet_for = min(quiet_for, judged.quiet_for)
+            if now is not known:
                 suspicions[place] = now
             changed.update({each.id: each for each in judged.findings})
         if scope in {"task", "process"} and not by_row:
-            quiet[subject] = event.at + quiet_for
-    fleet = _with_quiet(_with_suspicions(fleet, suspicions), quiet)
-    if isinstance(event, TimePassed):
-        fleet = _pruned(fleet)
-    if _is_fleet_due(fleet, event):
-        fleet = with_fields(fleet, judged_at=event.at, usual_calls=usual_calls(fleet))
+            quiet[subject] = scene.at + quiet_for
+    if suspicions or quiet or judged_to is not fleet.judged_to:
+        fleet = with_fields(
+            fleet,
+            suspicions=_changed_suspicions(fleet, suspicions),
+            quiet_until=with_items(fleet.quiet_until, quiet) if quiet else fleet.quiet_until,
+            judged_to=judged_to,
+        )
     return with_findings(fleet, changed.values())
 
 
@@ -114,7 +132,6 @@ class _Judged:
 
     Attributes:
         findings: Those that opened, changed or closed.
-        signs: How many signs were seen.
         quiet_for: Seconds for which nothing else can be found, as long as nothing changes.
     """
 
@@ -125,31 +142,17 @@ class _Judged:
         self._at = at
         self.findings: list[Finding] = []
         self.quiet_for = QUIET_S
-        self.signs = 0
-
-    def look(
-        self, known: Mapping[str, Suspicion], subject: Subject | Task, scene: Scene
-    ) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a look at a subject, in a scene without what is open."""
-        if known:
-            is_open = frozenset(key for key, each in known.items() if each.finding)
-            scene = replace(scene, open=is_open)
-        seen = _seen(self._kind, scene, self._scope, subject)
-        if seen is None:
-            return known
-        self.quiet_for = seen.quiet_for
-        self.signs = len(seen.found)
-        return self.take(known, seen) if seen.found or known else known
 
     def take(self, known: Mapping[str, Suspicion], seen: Signs) -> Mapping[str, Suspicion]:
-        """Return the suspicions after a reading."""
+        """Return the suspicions after a reading; the same object if they are the same."""
+        self.quiet_for = seen.quiet_for
         now: dict[str, Suspicion] = {}
         for sign in seen.found:
             now[sign.key] = self._found(self._continued(known.get(sign.key), sign), sign)
         for key, before in known.items():
             if key not in now and (left := self._missed(before, seen)) is not None:
                 now[key] = left
-        return now
+        return known if now == known else now
 
     def _continued(self, before: Suspicion | None, sign: Sign) -> Suspicion | None:
         """Return what was suspected, unless its sign began anew: then its finding is over."""
@@ -160,20 +163,17 @@ class _Judged:
         return None
 
     def _found(self, before: Suspicion | None, sign: Sign) -> Suspicion:
-        if before is None:
-            now = Suspicion(last_reading=sign.reading, start=sign.start)
-        elif sign.severity is None and not before.finding and self._is_seen_enough(before):
+        is_calm = sign.severity is None
+        if is_calm and before and not before.finding and self._is_seen_enough(before):
             return before  # most signs never get worse: no new copy for each reading
-        elif sign.reading > before.last_reading:
-            readings = before.readings + 1
-            now = with_fields(before, last_reading=sign.reading, readings=readings, misses=0)
-        else:
-            now = before
+        now = _read_again(before, sign)
+        if is_calm and not now.finding:
+            return now
         finding = self._open(now)
         if any(standing(self._fleet, kind, sign.model) for kind in sign.covered_by):
             if finding is not None:
                 self.findings.append(closed(finding, self._at))
-            return replace(now, finding="")
+            return replace(now, finding="") if now.finding else now
         if finding is None and (sign.severity is None or not self._is_seen_enough(now)):
             if sign.severity is not None:
                 self.quiet_for = 0.0  # the next reading may open it
@@ -247,6 +247,16 @@ class _Judged:
         return replace(now, changed_at=self._at)
 
 
+def _read_again(before: Suspicion | None, sign: Sign) -> Suspicion:
+    """Return the suspicion with the reading of a sign."""
+    if before is None:
+        return Suspicion(last_reading=sign.reading, start=sign.start)
+    if sign.reading <= before.last_reading:
+        return before
+    readings = before.readings + 1
+    return with_fields(before, last_reading=sign.reading, readings=readings, misses=0)
+
+
 def _starts_anew(before: Suspicion, sign: Sign) -> bool:
     """Whether a sign shows something that began after what was suspected."""
     if before.start is None or sign.start is None:
@@ -278,6 +288,12 @@ def _is_row_alone(event: Event, task: Task | None) -> bool:
     return isinstance(event, TasksSeen) and task is not None and task.state is TaskState.RUNNING
 
 
+def _with_open(scene: Scene, known: Mapping[str, Suspicion]) -> Scene:
+    """Return the scene with the keys of those suspicions that have a finding."""
+    is_open = frozenset(key for key, each in known.items() if each.finding) if known else None
+    return replace(scene, open=is_open) if is_open else scene
+
+
 def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Signs | None:
     """Return what a kind sees at a subject; None: it can't tell, or the subject is not known."""
     fleet = scene.fleet
@@ -294,58 +310,6 @@ def _seen(kind: Kind, scene: Scene, scope: Scope, subject: Subject | Task) -> Si
     return kind.of_machine(scene, machine) if machine is not None and kind.of_machine else None
 
 
-def _subjects(fleet: Fleet, event: Event) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs after an event than before; the fleet comes first."""
-    if _is_fleet_due(fleet, event):
-        yield "fleet", None
-    match event:
-        case SamplesSeen() | LogRead() | LogUnreadable():
-            yield "task", event.task
-        case ReadsUnchanged():
-            yield from _of_unchanged(fleet, event)
-        case (
-            TasksSeen()
-            | ProcessSeen()
-            | ProcessGone()
-            | ReadFailed()
-            | OperationsSeen()
-            | DeadEvalFound()
-        ):
-            yield "process", event.process
-            for task in _tasks_of(fleet, event.process):
-                yield "task", task
-        case MachineRead() | LinkChanged():
-            yield "machine", event.machine
-        case TimePassed():
-            for name in fleet.machines:
-                yield "machine", name
-        case _:
-            pass
-
-
-def _is_fleet_due(fleet: Fleet, event: Event) -> bool:
-    """Whether the fleet as a whole is judged now; also after the desk's clock was set back."""
-    return not 0 <= event.at - fleet.judged_at < FLEET_INTERVAL_S
-
-
-def _of_unchanged(fleet: Fleet, event: ReadsUnchanged) -> Iterator[tuple[Scope, Subject]]:
-    """Yield what may show other signs because time went by."""
-    due = fleet.quiet_until
-    tasks = dict.fromkeys(key for key, _ in event.samples)
-    for process, _ in event.tasks:
-        if event.at >= due.get(process, 0.0):
-            yield "process", process
-        tasks.update(dict.fromkeys(_tasks_of(fleet, process)))
-    for task in tasks:
-        if event.at >= due.get(task, 0.0):
-            yield "task", task
-
-
-def _tasks_of(fleet: Fleet, key: ProcessKey) -> tuple[TaskKey, ...]:
-    process = fleet.processes.get(key)
-    return process.tasks if process is not None else ()
-
-
 def _subject_of(finding: Finding, scope: Scope) -> Subject:
     match scope:
         case "task":
@@ -358,31 +322,33 @@ def _subject_of(finding: Finding, scope: Scope) -> Subject:
             return None
 
 
-def _with_quiet(fleet: Fleet, quiet: Mapping[Subject, float]) -> Fleet:
-    if not quiet:
-        return fleet
-    return with_fields(fleet, quiet_until=with_items(fleet.quiet_until, quiet))
-
-
 def _with_suspicions(fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspicion]]) -> Fleet:
+    return with_fields(fleet, suspicions=_changed_suspicions(fleet, changed)) if changed else fleet
+
+
+def _changed_suspicions(
+    fleet: Fleet, changed: Mapping[_Place, Mapping[str, Suspicion]]
+) -> Mapping[_Place, Mapping[str, Suspicion]]:
     if not changed:
-        return fleet
+        return fleet.suspicions
     kept = {place: each for place, each in changed.items() if each}
     suspicions = with_items(fleet.suspicions, kept)
     empty = [place for place in changed if place not in kept and place in suspicions]
-    return with_fields(fleet, suspicions=without(suspicions, empty) if empty else suspicions)
+    return without(suspicions, empty) if empty else suspicions
 
 
 def _pruned(fleet: Fleet) -> Fleet:
     """Return the fleet without the suspicions of tasks and processes that left it."""
     lost = [place for place in thawed(fleet.suspicions) if not _is_known(fleet, place[2])]
     over = [subject for subject in thawed(fleet.quiet_until) if not _is_known(fleet, subject)]
-    if not (lost or over):
+    left = [key for key in thawed(fleet.judged_to) if not _is_known(fleet, key)]
+    if not (lost or over or left):
         return fleet
     return with_fields(
         fleet,
         suspicions=without(fleet.suspicions, lost),
         quiet_until=without(fleet.quiet_until, over),
+        judged_to=without(fleet.judged_to, left),
     )
 
 

@@ -80,14 +80,17 @@ def _task_name(fleet: Fleet, key: TaskKey) -> str:
 
 def _of_finding(change: FindingChange) -> _Moment:
     finding = change.finding
+    kind = finding.kind
+    if finding.sample is not None:
+        kind = f"{kind} of sample {finding.sample.sample_id}/{finding.sample.epoch}"
     if change.word == "closed":
-        return _Moment(finding.closed_at, f"closed: {finding.kind}: {finding.text}", "dim")
+        return _Moment(finding.closed_at, f"closed: {kind}: {finding.text}", "dim")
     is_milestone = finding.closed_at == finding.opened_at
     if is_milestone:
         tone: Tone = "good" if finding.severity == "notice" else TONES[finding.severity]
         return _Moment(finding.opened_at, finding.text, tone)
     at = finding.changed_at if change.word == "worsened" else finding.opened_at
-    words = f"{change.word}: {finding.severity} {finding.kind}: {finding.text}"
+    words = f"{change.word}: {finding.severity} {kind}: {finding.text}"
     return _Moment(at, words, TONES[finding.severity])
 
 

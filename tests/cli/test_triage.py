@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from tests.support.commands import Home, machine
+from tests.support.commands import NO_PRESSURE, Home, machine
 from tests.support.evals import Evals
 from tests.support.waiting import wait_until
 
@@ -13,7 +13,7 @@ def test_the_report_names_what_hangs_and_what_to_do(evals: Evals, home: Home) ->
     rules = "".join(
         f"[judge.stall.{doing}]\nsuspect = 0\nalarm = 0\n" for doing in ("sandbox", "thinking")
     )
-    home.configure(machine("here", one.data_dir) + rules)
+    home.configure(machine("here", one.data_dir) + NO_PRESSURE + rules)
     wait_until(lambda: "sleep 1000" in home.run("why", "hung#s0/1").out, "its command hangs")
     ran = home.run("triage")
     assert (ran.status, ran.err) == (0, "")

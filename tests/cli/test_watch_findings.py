@@ -187,7 +187,9 @@ async def test_the_end_of_a_muted_finding_prints_nothing(
     assert [line[0] for line in stalls(capsys.readouterr().out)] == ["opened"]
 
 
-async def test_the_id_of_another_room_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_id_of_another_room_is_told_and_is_no_news(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     async with watching(*EVAL) as watch:
         await watch.tell(*SUSPECT)
         [finding] = [each for each in watch.desk.fleet.findings if each.kind == "stall"]
@@ -196,8 +198,14 @@ async def test_the_id_of_another_room_is_no_news(capsys: pytest.CaptureFixture[s
         watch.desk.post(FindingsMerged(at=NOW + 126, same=(same,)))
         await until(lambda: any(each.id == theirs for each in watch.desk.fleet.findings))
         await watch.tell(*OVER)
-    lines = stalls(capsys.readouterr().out)
-    assert [line[0] for line in lines] == ["opened", "closed"]
+    printed = capsys.readouterr().out
+    lines = stalls(printed)
+    assert [line[0] for line in lines] == ["opened", "renamed", "closed"]
+    assert lines[1][2] == lines[2][2] != lines[0][2]
+    was = [json.loads(line).get("was") for line in printed.splitlines()]
+    assert was[-2:] == [
+        lines[0][2], None,
+    ]  # fmt: skip
 
 
 def test_an_interrupt_ends_it_with_130(home: Home) -> None:

@@ -472,7 +472,11 @@ def _line() -> str:
 
 
 def main() -> None:
-    """Carry an attack out until the link is closed."""
+    """Carry an attack out until the link is closed.
+
+    A host has processors of its own. Here it shares them with the room, so that it gives way.
+    """
+    os.nice(19)
     _take_program()
     hello()
     desk = Desk()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.rooms import home_env
+from tests.support.commands import NO_PRESSURE
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
@@ -17,7 +18,7 @@ RULES = "[judge.stall]\ntool = { suspect = 2, alarm = 6 }\n"
 def _config(folder: Path, data_dir: Path) -> Path:
     file = folder / "config.toml"
     machine = f'[[machines]]\nname = "here"\nlink = "command"\ndata_dir = "{data_dir}"\n'
-    file.write_text(machine + RULES)
+    file.write_text(machine + NO_PRESSURE + RULES)
     file.chmod(0o600)
     return file
 

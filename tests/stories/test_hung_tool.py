@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import EVALROOM, Home, machine
+from tests.support.commands import EVALROOM, NO_PRESSURE, Home, machine
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.waiting import wait_until
@@ -41,7 +41,7 @@ def hung(evals: Evals) -> Eval:
 
 
 def watched(home: Home, one: Eval) -> None:
-    home.configure(machine("here", one.data_dir) + RULES)
+    home.configure(machine("here", one.data_dir) + NO_PRESSURE + RULES)
 
 
 def calls(one: Eval) -> bool:

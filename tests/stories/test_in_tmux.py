@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench.rooms import home_env
+from tests.support.commands import NO_PRESSURE
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.processes import command_of, wait_gone, with_variable, working_in
 from tests.support.tmux import Tmux, in_tmux
@@ -15,7 +16,8 @@ EVALROOM = (sys.executable, "-m", "cli")
 
 def _config(folder: Path, data_dir: Path) -> Path:
     file = folder / "config.toml"
-    file.write_text(f'[[machines]]\nname = "here"\nlink = "command"\ndata_dir = "{data_dir}"\n')
+    machine = f'[[machines]]\nname = "here"\nlink = "command"\ndata_dir = "{data_dir}"\n'
+    file.write_text(machine + NO_PRESSURE)
     file.chmod(0o600)
     return file
 

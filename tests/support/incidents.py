@@ -31,8 +31,8 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
+from core.judge.judged_subjects import FLEET_INTERVAL_S
 from core.judge.kinds import all_kinds, all_rules
-from core.judge.suspicions import FLEET_INTERVAL_S
 from core.model.finding import Finding, Severity
 from tests.support.tree import ROOT
 

@@ -58,6 +58,8 @@ class FakeRoom:
         self._update = FleetUpdate(self._fleet, 0)
         self.at = NOW
         self.asked: list[tuple[str, Any]] = []
+        self.given_way = 0
+        """How often it left the loop to the screen."""
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.fails: Exception | None = None
         self.is_replay = False
@@ -118,6 +120,9 @@ class FakeRoom:
 
     def poll_now(self, process: ProcessKey) -> None:
         self.asked.append(("poll", process))
+
+    def give_way(self) -> None:
+        self.given_way += 1
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         self.asked.append(("accept", (machine, fingerprint)))

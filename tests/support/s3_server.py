@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_S, wait_until
 
 _ADDRESS = re.compile(r"Running on (http://127\.0\.0\.1:\d+)")
 
@@ -22,7 +22,7 @@ def s3_server(folder: Path, bucket: str) -> Generator[str]:
         try:
             found = wait_until(lambda: _ADDRESS.search(output.read_text()), "the server runs")
             create = urllib.request.Request(f"{found[1]}/{bucket}", method="PUT")
-            with urllib.request.urlopen(create, timeout=30) as answer:
+            with urllib.request.urlopen(create, timeout=WAIT_S) as answer:
                 assert answer.status == 200
             yield found[1]
         finally:

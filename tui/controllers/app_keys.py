@@ -1,11 +1,11 @@
-"""Keys of the app that open a list."""
+"""Keys of the app that open a list, or start a launch."""
 
 from tui.controllers.registry import Controllers
 from tui.navigation import GUIDES, JOURNAL, RUNS, Place
 
 
 class AppKeys:
-    """The actions of keys that open a list, for the app."""
+    """The actions of such keys, for the app."""
 
     controllers: Controllers
 
@@ -24,6 +24,10 @@ class AppKeys:
     def action_runs(self) -> None:
         """Open the list of runs."""
         self.go(RUNS)
+
+    def action_launch(self) -> None:
+        """Start a launch."""
+        self.controllers.launches.begin()
 
     def action_since(self) -> None:
         """Show again what changed while the operator was away."""

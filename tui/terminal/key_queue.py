@@ -47,6 +47,7 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
             await super().on_event(event)
             return
         self._typed_at = time.monotonic()
+        self.key_typed()
         if len(self._typed) >= MOST_WAITING:
             self._typed.clear()
             self.keys_dropped()
@@ -58,6 +59,9 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
     def quiet_for(self) -> float:
         """Seconds since the last key, or since the app was made."""
         return time.monotonic() - self._typed_at
+
+    def key_typed(self) -> None:
+        """Do what must happen before a typed key is handled; any thread may call it."""
 
     def keys_dropped(self) -> None:
         """Report that keys were dropped."""

@@ -15,10 +15,10 @@ from core.errors import sentences
 from core.fleet import Fleet
 from core.fold.operations import operations_by_task, operations_of
 from core.ids import SampleKey, TaskKey
-from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, signs
+from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, noted, signs
 from core.judge.sign_groups import told_together
 from core.judge.usual_calls import p95
-from core.judge.words import last_step, short_time
+from core.judge.words import CANCEL_AND_SCORE, CANCEL_SAMPLE, last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
@@ -73,8 +73,6 @@ _NOT_JUDGED = frozenset(
 )
 _MAX_NAME_CHARACTERS = 60
 _CANCEL_CALL = Proposal(action="cancel-call", scope="sample")
-_END_AND_SCORE = Proposal(action="cancel-score", scope="sample")
-_CANCEL = Proposal(action="cancel", scope="sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,15 +338,15 @@ def _sign(
     severity: Severity | None = "suspect" if still.lasted >= suspect else None
     if still.lasted >= alarm:
         severity = "alarm"
-    sample = SampleKey(task.key, row.sample_id, row.epoch)
     began = round(scene.at - still.lasted)
-    key = f"{sample.sample_id}/{sample.epoch}:{call_key(still)}"
-    says_something = severity is not None or key in scene.open
+    key = f"{row.sample_id}/{row.epoch}:{call_key(still)}"
+    if severity is None and key not in scene.open:  # as almost all of them: it says nothing yet
+        return noted(key, task.samples_as_of or 0.0, began, still.began, task.key.machine)
     return Sign(
         key=key,
         severity=severity,
         reading=task.samples_as_of or 0.0,
-        text=_text(still, suspect, alarm) if says_something else "",
+        text=_text(still, suspect, alarm),
         since=began,
         start=still.began,
         proposals=proposals_for(still),
@@ -356,7 +354,7 @@ def _sign(
         machine=task.key.machine,
         process=task.key.process,
         task=task.key,
-        sample=sample,
+        sample=SampleKey(task.key, row.sample_id, row.epoch),
         model=task.row.model,
         covered_by=("outage",) if call_key(still) == "model" else (),
     )
@@ -383,7 +381,9 @@ def _advice(still: Stillness) -> str:
 
 def proposals_for(still: Stillness) -> tuple[Proposal, ...]:
     """Return the actions that end such a stillness, the mildest first."""
-    return (_CANCEL_CALL, _END_AND_SCORE) if still.is_call else (_END_AND_SCORE, _CANCEL)
+    if still.is_call:
+        return (_CANCEL_CALL, CANCEL_AND_SCORE)
+    return (CANCEL_AND_SCORE, CANCEL_SAMPLE)
 
 
 KIND = Kind(

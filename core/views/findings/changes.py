@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from core.model.finding import SEVERITIES, Finding, Severity
 
-ChangeWord = Literal["opened", "worsened", "closed"]
+ChangeWord = Literal["opened", "worsened", "closed", "renamed"]
 
 
 class KnownFinding(Protocol):
@@ -35,10 +35,11 @@ class KnownFinding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """A finding, and what happened to it."""
+    """A finding, and what happened to it; `was`: the id that it had before it was renamed."""
 
     word: ChangeWord
     finding: Finding
+    was: str = ""
 
 
 def finding_changes(

@@ -15,7 +15,12 @@ FindingScope = Literal["sample", "task", "model", "run", "process", "machine", "
 
 def short_id(finding: Finding) -> str:
     """Return a short id of a finding, which commands take and print."""
-    return hashlib.sha256(finding.id.encode("utf-8", "replace")).hexdigest()[:ID_CHARACTERS]
+    return short_name(finding.id)
+
+
+def short_name(finding_id: str) -> str:
+    """Return the short id of a finding with this id."""
+    return hashlib.sha256(finding_id.encode("utf-8", "replace")).hexdigest()[:ID_CHARACTERS]
 
 
 def scope_of(finding: Finding) -> FindingScope:

@@ -11,6 +11,7 @@ from ssh.shipped.log_script.summaries import (
     summary_row,
 )
 from ssh.shipped.log_script.texts import as_text, cut, failure_text, unix_seconds
+from ssh.shipped.log_script.unpacking import unpacked_size
 
 MAX_TEXT_CHARACTERS = 20000  # of one message, result or value
 MAX_TRACEBACK_CHARACTERS = 100000
@@ -85,8 +86,10 @@ def refuse_huge_sample(path, asked):
     if local is None or not path.endswith(".eval"):
         return
     name = "samples/%s_epoch_%d.json" % (asked["id"], asked["epoch"])
-    with zipfile.ZipFile(local) as log:
-        size = max((e.file_size for e in log.infolist() if e.filename == name), default=0)
+    with open(local, "rb") as file, zipfile.ZipFile(file) as log:
+        members = [each for each in log.infolist() if each.filename == name]
+        sizes = [unpacked_size(file, each, MAX_SAMPLE_BYTES) for each in members]
+    size = max([each.file_size for each in members] + sizes, default=0)
     if size > MAX_SAMPLE_BYTES:
         megabytes = (size >> 20, MAX_SAMPLE_BYTES >> 20)
         raise ValueError("a sample of %d MiB; evalroom reads at most %d MiB" % megabytes)

@@ -26,6 +26,7 @@ TRACE_HEAD_BYTES, TRACE_TAIL_BYTES = 1024 * 1024, 256 * 1024
 MAX_LOCATION_CHARACTERS = 4096
 TRACE = re.compile(r"trace-([0-9]{1,10})\.log\Z")
 RECORD = re.compile(r"([0-9]{1,10})\.json\Z")
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^/]")
 BUFFER = re.compile(r"(.+\.(?:eval|json))\.([0-9]{1,10})\.db\Z")
 
 
@@ -172,14 +173,14 @@ def dead_row(root, pid, left, folders):
     """Return the row of a dead eval; None: no log of it is known, or all of them are final."""
     traced, began = logs_traced(left.trace) if left.trace else ([], None)
     record = leftover_record(left.record) if left.record else {}
-    places = {os.path.dirname(each) for each in traced} | set(folders)
+    places = {os.path.dirname(each) for each in traced if not is_url(each)} | set(folders)
     logs = list(traced)
     for folder, name in left.buffers:
         for place in places:
             path = os.path.join(place, name)
             if path not in logs and folder_hash(place) == folder and os.path.lexists(path):
                 logs.append(path)
-    logs = [each for each in logs if os.path.lexists(each)]
+    logs = [each for each in logs if may_exist(each)]
     # A read of a buffer writes to its files, so they tell the time only where no trace file does.
     written = [left.trace] if left.trace else left.paths
     times = [each[3] for each in file_marks(written + logs)]
@@ -211,7 +212,7 @@ def leftover_record(path):
 
 
 def logs_traced(path):
-    """Return the local logs that a trace file names, and the time of its first task."""
+    """Return the logs that a trace file names, and the time of its first task."""
     logs, began = [], None
     for line in ends_of(path).split(b"\n"):
         if b'"Log Write"' not in line and b'"Run Task"' not in line:
@@ -229,7 +230,8 @@ def logs_traced(path):
         location = detail.rpartition("\n")[2]
         if location.startswith("file://"):
             location = location[len("file://") :]
-        is_named = os.path.isabs(location) and location.endswith((".eval", ".json"))
+        is_place = os.path.isabs(location) or is_url(location)
+        is_named = is_place and location.endswith((".eval", ".json"))
         if is_named and len(location) <= MAX_LOCATION_CHARACTERS and location not in logs:
             logs.append(location)
     return logs, began
@@ -246,8 +248,17 @@ def logs_left(traces, pid, born_at=None):
             logs, began = logs_traced(path)
             if began is not None and born_at is not None and began < born_at - SLACK_S:
                 return []
-            return [each for each in logs if os.path.lexists(each)][:MAX_LOGS]
+            return [each for each in logs if may_exist(each)][:MAX_LOGS]
     return []
+
+
+def is_url(location):
+    return URL.match(location) is not None
+
+
+def may_exist(location):
+    """Whether a log exists; one at a URL may."""
+    return is_url(location) or os.path.lexists(location)
 
 
 def ends_of(path):
@@ -273,7 +284,10 @@ def folder_hash(folder):
 
 
 def is_final(path):
-    """Whether an eval log has its end; a .json log counts as unfinished, since it is not read."""
+    """Whether an eval log has its end.
+
+    A .json log and a log at a URL count as unfinished, since they are not read here.
+    """
     try:
         if not path.endswith(".eval") or not os.path.isfile(path):
             return False

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.ctl.decode import MAX_VALUES, first_rows, parse
 from core.ctl.envelopes import sample_rows, task_rows
-from core.ctl.json_slices import first_items
+from core.ctl.json_slices import MAX_SKIPPED_BYTES, Items, first_items, split_items
 from core.errors import AnswerMalformed
 from core.model.limits import MAX_COUNTED, MAX_PROCESS_TASKS, MAX_ROW_BYTES
 
@@ -37,6 +37,19 @@ def test_items_that_are_nested_deep_or_too_large_cost_only_themselves() -> None:
     assert found is not None
     assert found.items == (b"1", deep, b"2")
     assert (found.left_out, found.too_large) == (0, 2)
+
+
+@pytest.mark.parametrize("filler", [b"\xff", b"x", b"9"])
+def test_an_item_that_is_far_too_large_is_not_searched_for_its_end(filler: bytes) -> None:
+    """One search through 30 MB holds the interpreter lock, and no key is answered meanwhile."""
+    for before, after in ((b"", b""), (b'{"a":"', b'"}')):
+        far = before + filler * (MAX_SKIPPED_BYTES + 1) + after
+        found = first_items(b"[1,%s,2]" % far, 10, 120)
+        assert found == Items((b"1",), 0, 1)
+        assert split_items(b"[NaN,%s,2]" % far) is None
+        near = before + filler * (MAX_SKIPPED_BYTES // 2) + after
+        assert first_items(b"[1,%s,2]" % near, 10, 120) == Items((b"1", b"2"), 0, 1)
+        assert split_items(b"[NaN,%s,2]" % near) == [b"NaN", near, b"2"]
 
 
 HARD = {

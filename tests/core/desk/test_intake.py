@@ -132,6 +132,35 @@ async def test_the_more_machines_take_too_much_time_the_less_each_may_take() -> 
     intake.close()
 
 
+async def test_while_the_screen_answers_a_key_nothing_of_a_machine_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("core.desk.intake.PAUSE_S", 0.2)
+    taken = Taken()
+    async with taken.running():
+        began = asyncio.get_running_loop().time()
+        await asyncio.to_thread(taken.intake.give_way)  # as the one that reads the terminal does
+        taken.send(H1)
+        taken.intake.post(LinkHeard(at=NOW, machine=H2))
+        await until(lambda: taken.count(H1), "it is taken later")
+        assert asyncio.get_running_loop().time() - began >= 0.2
+    assert taken.events[0][0] is None  # what the operator does is taken at once
+
+
+async def test_a_key_that_is_held_down_stops_no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.desk.intake.PAUSE_S", 0.02)
+    taken = Taken()
+    taken.cost = 0.002
+    async with taken.running():
+        taken.send(H1, 100)
+
+        def goes_on() -> bool:
+            taken.intake.give_way()
+            return taken.count(H1) == 100
+
+        await until(goes_on, "all are applied")
+
+
 LARGE_HEADS = MAX_WAITING_BYTES // (MAX_HEAD * HEAD_WEIGHT) + 1
 
 

@@ -235,6 +235,7 @@ def test_it_is_muted_by_itself_and_by_its_kind(kind: str) -> None:
 def test_it_goes_into_the_history_and_comes_back_after_a_restart(kind: str) -> None:
     fleet, finding = made(kind)
     stored = finding_of(finding_body(finding))
+    assert stored is not None
     assert stored == finding
     [change, *_] = finding_changes((), (finding,))
     assert change.word == "opened"

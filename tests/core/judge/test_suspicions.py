@@ -10,6 +10,7 @@ from core.desk.step import advance
 from core.events import Event, ReadsUnchanged, TimePassed
 from core.fleet import Fleet
 from core.fold.fold import fold
+from core.ids import TaskKey
 from core.judge import suspicions
 from core.judge.finding_list import with_findings
 from core.judge.kinds import all_kinds, all_rules
@@ -150,6 +151,60 @@ def test_the_work_for_one_event_is_bounded_however_many_samples_are_still(
     fleet = judge_signs(fleet, tasks_seen(*rows, at=NOW + 1), JudgeConfig())
     assert 500 <= looks <= suspicions.MAX_WORK + 500
     assert sum(map(len, fleet.suspicions.values())) <= 3 * MAX_SIGNS
+
+
+def test_tasks_that_one_event_has_no_time_for_are_judged_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tasks without samples take time too; those of a process take turns."""
+    looks: list[TaskKey] = []
+
+    def counted(scene: Scene, task: Task) -> Signs | None:
+        looks.append(task.key)
+        return signs(scene.at)
+
+    [errors] = [each for each in all_kinds() if each.name == "errors"]
+    kinds: dict[str, tuple[Kind, ...]] = {"task": (replace(errors, of_task=counted),)}
+
+    def kinds_on(scope: str, **_: bool) -> tuple[Kind, ...]:
+        return kinds.get(scope, ())
+
+    monkeypatch.setattr(suspicions, "_kinds_on", kinds_on)
+    monkeypatch.setattr(suspicions, "MAX_WORK", 20 * suspicions.KIND_WORK)
+    rows = [task_row(task_id=f"t{number}", done=0) for number in range(60)]
+    fleet = judged_after(named(), link(), process_seen(), tasks_seen(*rows))
+    for turn in range(1, 4):
+        looks.clear()
+        fleet = judge_signs(fleet, tasks_seen(*rows, at=NOW + turn), JudgeConfig())
+        assert len(looks) == 21
+        if turn > 1:
+            assert looks[0] == task_key(f"t{21 * turn % 60}")
+
+
+def test_the_fleet_is_not_judged_for_each_event_that_is_older_than_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Frames of a machine wait for their turn, so events of several machines are not in order."""
+    looks: list[float] = []
+
+    def counted(scene: Scene) -> Signs | None:
+        looks.append(scene.at)
+        return signs(scene.at)
+
+    [storm] = [each for each in all_kinds() if each.name == "retry-storm"]
+    kinds: dict[str, tuple[Kind, ...]] = {"fleet": (replace(storm, of_fleet=counted),)}
+
+    def kinds_on(scope: str, **_: bool) -> tuple[Kind, ...]:
+        return kinds.get(scope, ())
+
+    monkeypatch.setattr(suspicions, "_kinds_on", kinds_on)
+    fleet = judged_after(named())
+    looks.clear()
+    for late in range(20):
+        fleet = advance(fleet, link(at=NOW + 10 - late % 2))
+    assert looks == [NOW + 10]
+    fleet = advance(fleet, link(at=NOW - 3600))  # the desk's clock was set back
+    assert looks == [NOW + 10, NOW - 3600]
 
 
 def still_sign(scene: Scene, task: Task, key: SampleId) -> Sign:

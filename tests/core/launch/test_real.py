@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLog
 
 from core.launch.plan.eval_set_args import eval_set_args, worst_case
 from core.launch.plan.matrix import expand
 from tests.support.evals import short_folder
+from tests.support.final_logs import final_log
 from tests.support.processes import environ_of, lives, words_of
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
 from tests.support.tree import ROOT
@@ -30,20 +31,6 @@ HOSTILE = 'it\'s "so" $(touch pwned) `id`\n-line two, ünïcode 😀 \\ \t%s *?~
 def home() -> Iterator[Home]:
     with short_folder() as folder:
         yield Home(folder)
-
-
-def _log(folder: Path) -> EvalLog:
-    """Return the one log of a folder, once it is final."""
-
-    def final() -> EvalLog | None:
-        for info in list_eval_logs(str(folder)):
-            with suppress(Exception):  # it is being written
-                log = read_eval_log(info.name, header_only=True)
-                if log.status != "started":
-                    return log
-        return None
-
-    return wait_until(final, f"a final log in {folder}")
 
 
 def _accuracy(log: EvalLog) -> float:
@@ -87,7 +74,7 @@ def test_a_script_starts_a_run_that_scores_as_known_and_an_interrupt_ends_it(hom
         assert "INSPECT_EVAL_LIMIT" not in environ
         assert SECRET not in " ".join(words_of(pid))
 
-        log = _log(folder / "logs")
+        log = final_log(folder / "logs")
         assert _accuracy(log) == pytest.approx(0.7)
         assert (log.eval.task, log.eval.dataset.samples) == ("evalroom/smoke", 10)
         assert log.results is not None
@@ -137,7 +124,7 @@ def test_hostile_values_arrive_byte_for_byte(home: Home) -> None:
     started = home.start(plan(spec(text=json.dumps(source))))
     assert started.returncode == 0, started.stderr
     record = json.loads(started.stdout)
-    log = _log(Path(record["log_dir"]))
+    log = final_log(Path(record["log_dir"]))
     assert _accuracy(log) == 1.0
     received = json.loads((home.folder / "received").read_text().splitlines()[0])
     assert received == {**source["args"], "env": f"-{HOSTILE}"}  # type: ignore[dict-item]
@@ -212,7 +199,7 @@ failing = 1
     for name, (where, _) in zip(cases, work, strict=True):
         lines = (Path(where) / "received").read_text().split()
         others = [each for each in lines if each != "1"]
-        seen[name] = (lines.count("1"), len(others) == 9, _log(Path(where) / "logs").status)
+        seen[name] = (lines.count("1"), len(others) == 9, final_log(Path(where) / "logs").status)
     assert seen == {name: case[1:4] for name, case in cases.items()}
 
 
@@ -238,7 +225,7 @@ def test_the_scores_of_built_in_tasks_are_known_in_advance(home: Home) -> None:
         env=home.env({"XDG_DATA_HOME": str(home.folder)}), timeout=WAIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    scores = [_accuracy(_log(Path(folder) / "logs")) for folder, _ in work]
+    scores = [_accuracy(final_log(Path(folder) / "logs")) for folder, _ in work]
     assert scores == pytest.approx([0, 2 / 7, 2 / 7, 1, 1])
 
 

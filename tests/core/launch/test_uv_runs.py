@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.log import EvalLog
 
 from core.config.model import MachineConfig
 from core.errors import JobFailed
@@ -22,11 +22,12 @@ from core.model.job import Job
 from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
 from tests.support.fetching import LocalWorker
+from tests.support.final_logs import final_log
 from tests.support.repositories import repository, serving
 from tests.support.specs import Home, plan, spec
 from tests.support.tree import ROOT
 from tests.support.uv import uv_env
-from tests.support.waiting import WAIT_S, wait_until
+from tests.support.waiting import WAIT_S
 
 pytestmark = pytest.mark.slow
 SMOKE_FILE = ROOT / "ssh" / "shipped" / "tasks" / "smoke.py"
@@ -61,15 +62,7 @@ def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     try:
-
-        def final() -> EvalLog | None:
-            for info in list_eval_logs(record["log_dir"]):
-                with suppress(Exception):  # it is being written
-                    log = read_eval_log(info.name, header_only=True)
-                    return log if log.status != "started" else None
-            return None
-
-        return wait_until(final, "a final log")
+        return final_log(record["log_dir"])
     finally:
         with suppress(ProcessLookupError):
             os.kill(record["pid"], signal.SIGKILL)

@@ -48,7 +48,7 @@ def test_each_run_comes_with_what_happened_to_it_in_order() -> None:
     assert "h100-1" in lines[0]
     assert any("20 more samples done, now 60 of 100" in line for line in lines)
     assert any("3 more samples errored" in line for line in lines)
-    assert any("opened: alarm stall: bash has run" in line for line in lines)
+    assert any("opened: alarm stall of sample 1/1: bash has run" in line for line in lines)
 
 
 def test_an_end_and_a_closing_are_said() -> None:
@@ -56,7 +56,7 @@ def test_an_end_and_a_closing_are_said() -> None:
     now = judged_after(process_gone(at=NOW + 900), log_read("error", at=NOW + 901), fleet=before)
     lines = texts(before, now)
     assert any("is over: error" in line for line in lines)
-    assert any("closed: stall" in line for line in lines)
+    assert any("closed: stall of sample 1/1" in line for line in lines)
     assert any("opened: alarm" in line for line in lines)
 
 
@@ -79,7 +79,7 @@ def test_a_look_that_was_stored_tells_the_same() -> None:
     lines = since_lines(stored, now)
     assert lines == since_lines(look, now)
     said = ["".join(span.text for span in line) for line in lines]
-    assert any("worsened: alarm stall" in line for line in said)
+    assert any("worsened: alarm stall of sample 1/1" in line for line in said)
 
 
 @pytest.mark.parametrize("stored", [{}, {"look": 3}, {"look": {"at": "x"}}, {"look": {"at": None}}])

@@ -159,7 +159,8 @@ def test_the_file_system_of_a_folder_is_that_of_its_longest_mount(
         b'{"action": "Log Write", "detail": 7}',
         b'{"action": "Log Write", "detail": "relative.eval"}',
         b'{"action": "Log Write", "detail": "/etc/shadow"}',
-        b'{"action": "Log Write", "detail": "s3://b/x.eval"}',
+        b'{"action": "Log Write", "detail": "s3:///x.eval"}',
+        b'{"action": "Log Write", "detail": "s3://b/x.txt"}',
         b"[" * 50_000 + b'"Log Write"',
     ],
 )  # fmt: skip
@@ -167,6 +168,18 @@ def test_a_hostile_trace_file_names_no_log(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "trace-1.log"
     path.write_bytes(line + b' "Log Write"\n' + line + b"\n")
     assert logs_traced(str(path))[0] == []
+
+
+def test_a_log_at_a_url_is_named_by_the_trace_file_of_an_eval_that_died(data: DataFolder) -> None:
+    log = "s3://bucket/x.eval"
+    trace = data.write_trace(traced("Run Task", "t"), traced("Log Write", log))
+    [row] = data.found()
+    assert row["logs"] == [log]
+    assert logs_left(str(trace.parent), data.pid) == [log]
+    trace.with_suffix(".log.gz").write_bytes(gzip.compress(trace.read_bytes()))
+    trace.unlink()  # an eval that ends packs it
+    assert data.found() == []
+    assert logs_left(str(trace.parent), data.pid) == [log]
 
 
 def test_the_packed_trace_file_of_an_ended_eval_names_its_log(data: DataFolder) -> None:

@@ -1,5 +1,6 @@
 """A survey of this computer, over a real link, with a real Inspect and stand-in tools."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -13,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import list_eval_logs, read_eval_log
 
 from core.errors import JobFailed
 from core.fleet import Fleet
 from core.model.job import Job
+from tests.support.final_logs import final_log
 from tests.support.login_surveys import BUSY, HERE, checked_plans, survey_answer, troubles
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
@@ -102,7 +103,7 @@ async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> N
     login.home.mkdir()
     started = AtHome(login.home).start(plan(spec(text=asked)))
     assert started.returncode == 0, started.stderr
-    wait_until(lambda: '"success"' in header_status(logs), "its log is final")
+    assert (await asyncio.to_thread(final_log, logs)).status == "success"
     wait_until(lambda: not running_from(logs), "it is gone")
     [same] = await checked_plans(login, asked)
     [line] = troubles(same)
@@ -113,13 +114,6 @@ async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> N
     [line] = troubles(other)
     said_so = "contains another eval-set: evalroom/smoke with mockllm/model (1 log); choose another"
     assert line.startswith(f"stop log folder: {logs} {said_so}")
-
-
-def header_status(logs: Path) -> str:
-    """The status of the one log of a folder, as Inspect says it."""
-    for log in list_eval_logs(str(logs)):
-        return f'"{read_eval_log(log, header_only=True).status}"'
-    return ""
 
 
 async def test_reserved_gpus_are_reported_with_their_holders(login: Login) -> None:
