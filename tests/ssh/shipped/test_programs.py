@@ -127,8 +127,8 @@ MAX_SENT_BYTES = {
     "fetch": (11_500, 0),
     "gpu_holder": (10_500, 0),
     "launcher": (21_000, 0),
-    "log_script": (7_800, 0),
-    "probe": (24_400, 21_900),
+    "log_script": (8_200, 0),
+    "probe": (24_400, 22_000),
     "survey": (18_000, 0),
 }
 """What the parts of a program may cost a thin link: 64 kbit/s carry 8 kB in a second."""
