@@ -238,11 +238,16 @@ class ReadFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationsSeen:
-    """The trace file of a process was read: all operations that have lasted for some seconds."""
+    """The trace file of a process was read: all operations that have lasted for some seconds.
+
+    Attributes:
+        left_out: How many more there are, beyond the limit of a process.
+    """
 
     at: float
     process: ProcessKey
     operations: tuple[Operation, ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Events as lines: a sentence for people, a JSON object for programs."""
 
-from dataclasses import replace
 from typing import Any
 
 from cli.render.fleet_json import Json, plain_json, raw_row
@@ -68,7 +67,7 @@ class EventLines:
     """Turns events into sentences; repeats of an unchanged state are dropped.
 
     Args:
-        only_trouble: Whether to report samples only if they failed or were retried.
+        only_trouble: Whether to report samples only if they errored or were retried.
     """
 
     def __init__(self, *, only_trouble: bool = False) -> None:
@@ -93,8 +92,7 @@ class EventLines:
                 return [f"{machine}: the probe runs on {host} (Python {python})"]
             case ProcessSeen(process=process):
                 line = f"{_process(process)} is {event.state}"
-                bare = replace(event, at=0.0, waiting_since=None)
-                return [line] if self._is_new(process, bare) else []
+                return [line] if self._is_new(process, event.state) else []
             case ProcessesCut(machine=machine, left_out=left_out):
                 line = f"{machine}: {left_out:,} processes or more are left out: it lists too many"
                 is_new = self._is_new((machine, "left out"), bool(left_out))

@@ -5,6 +5,7 @@ The shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/sam
 """
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import islice
 
@@ -252,6 +253,7 @@ def _small(value: object) -> object:
 
 
 _CONTENT = ("error", "limit_reason")
+_TOOL_NAMES = re.compile(r"[A-Za-z0-9_.:/-]{1,100}(, [A-Za-z0-9_.:/-]{1,100}){0,9}")
 
 
 def _without_content(row: JsonObject, raw: bytes) -> bytes:
@@ -270,18 +272,23 @@ def _activity(row: JsonObject) -> Activity | None:
         type=kind,
         count=count(row, "count") or 1,
         started_at=number(row, "started_at"),
-        detail=text(row, "detail"),
+        detail=_tool_name(text(row, "detail")) if kind == "tool" else text(row, "detail"),
         deadline=number(row, "deadline"),
         calls=tuple(
             ToolCall(
                 id=text(call, "id") or "",
-                function=text(call, "function") or "",
+                function=_tool_name(text(call, "function")) or "",
                 started_at=number(call, "started_at"),
                 cancel_requested=bool(flag(call, "cancel_requested")),
             )
             for call in objects(row, "calls")[:MAX_TEXTS]
         ),
     )
+
+
+def _tool_name(name: str | None) -> str | None:
+    """Return the name of a tool, or of several; `tool` for what only an agent would call so."""
+    return name if not name or _TOOL_NAMES.fullmatch(name) else "tool"
 
 
 def score_metrics(body: bytes) -> tuple[Metric, ...]:

@@ -6,7 +6,12 @@ from types import MappingProxyType
 from core.events import DeadEvalFound, ProcessGone
 from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_item, with_items
-from core.fold.limits import room_for_tasks, task_units, with_room_for_process
+from core.fold.limits import (
+    room_for_tasks,
+    task_units,
+    with_operations_left_out,
+    with_room_for_process,
+)
 from core.fold.processes import over_at
 from core.fold.tasks import settled
 from core.ids import ProcessKey, TaskKey
@@ -43,6 +48,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
         killed=event.killed,
         waiting_since=None,
         operations=None,
+        operations_left_out=0,
         paused=False,
         paused_now=False,
         paused_models=(),
@@ -50,11 +56,14 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
     ended = {
         key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks
     }
-    return with_fields(
+    changed = with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, gone),
         tasks=with_items(fleet.tasks, ended) if ended else fleet.tasks,
     )
+    if not known.operations_left_out:
+        return changed
+    return with_operations_left_out(changed, event.process.machine)
 
 
 def _ran_until(fleet: Fleet, process: Process, event: ProcessGone) -> float | None:

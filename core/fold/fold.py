@@ -41,8 +41,8 @@ from core.fold.ends import end_process, find_dead, with_logged_end
 from core.fold.forgetting import forget
 from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.limits import (
-    operations_with_room,
     with_left_out,
+    with_operations,
     with_room_for_process,
     with_samples,
 )
@@ -125,9 +125,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             trouble = f"{event.what}: {event.reason}"
             return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
         case OperationsSeen():
-            process = fleet.processes.get(event.process)
-            kept = operations_with_room(fleet, event)
-            return _with_process(fleet, at, process and with_fields(process, operations=kept))
+            return with_operations(fleet, event)
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)

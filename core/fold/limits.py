@@ -86,7 +86,7 @@ def with_room_for_tasks(fleet: Fleet, event: TasksSeen) -> tuple[Fleet, tuple[Ta
     return forget(fleet, leaving), tuple(kept)
 
 
-def operations_with_room(fleet: Fleet, event: OperationsSeen) -> tuple[Operation, ...]:
+def _operations_with_room(fleet: Fleet, event: OperationsSeen) -> tuple[Operation, ...]:
     """Return those operations of `event` that there is room for: the ones that began first."""
     own = _processes_of(fleet, event.process.machine)
     room = MAX_OPERATIONS - sum(
@@ -125,6 +125,29 @@ def with_tasks_left_out(fleet: Fleet, machine: MachineName) -> Fleet:
     """Return the fleet with the number of a machine's tasks that are left out."""
     tasks = sum(each.tasks_left_out for each in _processes_of(fleet, machine))
     return with_left_out(fleet, machine, tasks=tasks)
+
+
+def with_operations(fleet: Fleet, event: OperationsSeen) -> Fleet:
+    """Return the fleet with the operations of a process, as many as there is room for."""
+    process = fleet.processes.get(event.process)
+    if process is None:
+        return fleet
+    kept = _operations_with_room(fleet, event)
+    before, left_out = (
+        process.operations_left_out,
+        event.left_out + len(event.operations) - len(kept),
+    )
+    seen = with_fields(process, operations=kept, operations_left_out=left_out)
+    changed = with_fields(fleet, processes=with_item(fleet.processes, process.key, seen))
+    if left_out == before:
+        return changed
+    return with_operations_left_out(changed, event.process.machine)
+
+
+def with_operations_left_out(fleet: Fleet, machine: MachineName) -> Fleet:
+    """Return the fleet with the number of a machine's operations that are left out."""
+    operations = sum(each.operations_left_out for each in _processes_of(fleet, machine))
+    return with_left_out(fleet, machine, operations=operations)
 
 
 def with_left_out(fleet: Fleet, machine: MachineName, **numbers: int) -> Fleet:

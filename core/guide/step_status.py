@@ -221,7 +221,7 @@ def _task_end(step: GuideStep, task: Task | None, guide: Guide, world: GuideCont
 
 _WORDS = {
     StepKind.DRAIN: "samples in flight finish, queued samples are abandoned",
-    StepKind.SCORE: "wait, or end them now and score their work so far",
+    StepKind.SCORE: "wait, or cancel them now and score their work so far",
     StepKind.CANCEL: "wait, or cut them off now",
 }
 _DONE_WORDS = {

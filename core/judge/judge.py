@@ -9,6 +9,7 @@ from core.events import (
     LogRead,
     LogUnreadable,
     MachineRead,
+    OperationsSeen,
     OrderEnded,
     ProcessesCut,
     ProcessGone,
@@ -60,6 +61,9 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
             yield from judge_interrupted(after, event.process, event.at)
+            yield from judge_limits(before, after, event.process.machine, event.at)
+        case OperationsSeen():
+            yield from judge_limits(before, after, event.process.machine, event.at)
         case TasksSeen():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)

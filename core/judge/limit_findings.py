@@ -7,7 +7,6 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.judge.finding_list import closed, newest_finding
 from core.model.finding import Finding, occurrence_id
-from core.model.limits import LeftOut
 
 _CHANGE = 1.1
 """A number that changed by less than a tenth does not change the text."""
@@ -35,12 +34,8 @@ def judge_limits(before: Fleet, after: Fleet, machine: MachineName, at: float) -
             opened_at=at,
             machine=machine,
             text=text,
-            count=_size(known.left_out),
+            count=known.left_out.total,
             closes_when="it sends less",
         )
-    elif not last.count / _CHANGE <= _size(known.left_out) <= last.count * _CHANGE:
-        yield replace(last, text=text, changed_at=at, count=_size(known.left_out))
-
-
-def _size(left_out: LeftOut) -> int:
-    return left_out.processes + left_out.tasks + left_out.samples + left_out.facts
+    elif not last.count / _CHANGE <= known.left_out.total <= last.count * _CHANGE:
+        yield replace(last, text=text, changed_at=at, count=known.left_out.total)

@@ -10,7 +10,7 @@ from core.text import Shown, shown
 _MAX_STEPS = 60
 _MAX_NAME_CHARACTERS = 60
 
-END_AND_SCORE = Proposal(action="cancel-score", scope="sample")
+CANCEL_AND_SCORE = Proposal(action="cancel-score", scope="sample")
 CANCEL_SAMPLE = Proposal(action="cancel", scope="sample")
 
 

@@ -33,18 +33,25 @@ class LeftOut:
         processes: Beyond `MAX_PROCESSES`.
         tasks: Beyond `MAX_TASKS` and `MAX_PROCESS_TASKS`.
         samples: Running samples beyond `MAX_SAMPLES`.
-        facts: GPUs, containers, disks and other facts of the host.
+        operations: Operations beyond `MAX_OPERATIONS` and `MAX_PROCESS_OPERATIONS`.
+        facts: GPUs, containers, disks, model servers and other facts of the host.
     """
 
     processes: int = 0
     tasks: int = 0
     samples: int = 0
     facts: int = 0
+    operations: int = 0
 
     @property
     def is_any(self) -> bool:
         """Whether anything is left out."""
-        return any((self.processes, self.tasks, self.samples, self.facts))
+        return self.total > 0
+
+    @property
+    def total(self) -> int:
+        """How many things are left out, of every kind."""
+        return self.processes + self.tasks + self.samples + self.operations + self.facts
 
     @property
     def words(self) -> str:
@@ -53,6 +60,7 @@ class LeftOut:
             (self.processes, "process", "processes"),
             (self.tasks, "task", "tasks"),
             (self.samples, "sample", "samples"),
+            (self.operations, "operation", "operations"),
             (self.facts, "fact of its host", "facts of its host"),
         )
         parts = [_counted(number, one, many) for number, one, many in counts if number]

@@ -114,6 +114,7 @@ class Process:
         units: How many processes it counts as (`core.model.limits.units`).
         task_units: How many rows its tasks count as (`core.model.limits.units`).
         tasks_left_out: How many of its tasks are not kept, because they are too many.
+        operations_left_out: How many of its operations are not kept, because they are too many.
     """
 
     key: ProcessKey
@@ -149,6 +150,7 @@ class Process:
     units: int = 1
     task_units: int = 0
     tasks_left_out: int = 0
+    operations_left_out: int = 0
 
     @property
     def is_gone(self) -> bool:

@@ -1,9 +1,11 @@
 """The words of a notification. They hold no text that an agent wrote.
 
 The sentence of a finding may quote a command or an error, so it stays at home. A notification
-says the kind, what it is about, since when, and the command that explains it.
+says the kind, what it is about, since when, and the command that explains it. A chat may read a
+name as markup, a link or a mention of everybody: no name here holds a character of those.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from core import format as fmt
 from core.act.target_grammar import place_name
 from core.fleet import Fleet
-from core.ids import SampleKey
+from core.ids import ProcessKey, SampleKey, TaskKey
 from core.model.finding import SEVERITIES, Finding
 from core.quoting import plain_word
 from core.text import shown
@@ -19,6 +21,9 @@ from core.text import shown
 MAX_LINES = 10
 """Findings that one message names; the others are counted."""
 _MAX_NAME = 80
+_MAX_TARGET = 300
+_MARKUP = re.compile(r"[<>@&*`~|\\\[\](){}!#$]|://")
+"""What some chat reads as a mention, a link or markup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ def message_of(fleet: Fleet, findings: Sequence[Finding], now: float) -> Message
             body="\n".join((_since(ordered[0], now), *_command(fleet, ordered[0]))),
         )
     counts = Counter(each.kind for each in ordered)
-    kinds = ", ".join(f"{number} {shown(kind, 20)}" for kind, number in counts.most_common())
+    kinds = ", ".join(f"{number} {_name(kind, 20)}" for kind, number in counts.most_common())
     lines = [f"{_subject(fleet, each)}, {_since(each, now)}" for each in ordered[:MAX_LINES]]
     if len(ordered) > MAX_LINES:
         lines.append(f"and {len(ordered) - MAX_LINES} more")
@@ -50,19 +55,23 @@ def message_of(fleet: Fleet, findings: Sequence[Finding], now: float) -> Message
 
 def _subject(fleet: Fleet, finding: Finding) -> str:
     """Return the severity, the kind and the names of what a finding is about."""
-    words: list[str] = [finding.severity, shown(finding.kind, 20)]
+    words: list[str] = [finding.severity, _name(finding.kind, 20)]
     if finding.machine is not None:
         words.append(f"on {finding.machine}")
     if finding.task is not None:
         task = fleet.tasks.get(finding.task)
-        words.append(shown(task.row.task if task is not None else "a task", _MAX_NAME))
+        words.append(_name(task.row.task if task is not None else "a task"))
     elif finding.process is not None:
         words.append(f"process {finding.process.pid}")
     elif finding.model:
-        words.append(shown(finding.model, _MAX_NAME))
+        words.append(_name(finding.model))
     if finding.sample is not None:
-        words.append(shown(f"{finding.sample.sample_id}/{finding.sample.epoch}", _MAX_NAME))
+        words.append(_name(f"{finding.sample.sample_id}/{finding.sample.epoch}"))
     return " ".join(words)
+
+
+def _name(name: str, limit: int = _MAX_NAME) -> str:
+    return _MARKUP.sub("·", shown(name, limit))
 
 
 def _since(finding: Finding, now: float) -> str:
@@ -71,12 +80,17 @@ def _since(finding: Finding, now: float) -> str:
 
 
 def _command(fleet: Fleet, finding: Finding) -> Sequence[str]:
-    target: SampleKey | None = finding.sample
-    if target is not None:
-        return (f"evalroom why {plain_word(place_name(target, fleet))}",)
-    place = finding.task or finding.process
-    if place is not None:
-        return (f"evalroom triage {plain_word(place_name(place, fleet))}",)
+    """Return the command that explains a finding, about the smallest place of a sane name."""
+    places = (finding.sample, finding.task, finding.process)
+    for verb, place in zip(("why", "triage", "triage"), places, strict=True):
+        target = "" if place is None else _target(place, fleet)
+        if 0 < len(target) <= _MAX_TARGET:
+            return (f"evalroom {verb} {target}",)
     if finding.machine is not None:
         return (f"evalroom triage {finding.machine}:",)
     return ("evalroom triage",)
+
+
+def _target(place: ProcessKey | TaskKey | SampleKey, fleet: Fleet) -> str:
+    """Return a TARGET that can be typed back, and mentions nobody in a chat."""
+    return plain_word(place_name(place, fleet).replace("@", "%40").replace("://", ":%2F%2F"))

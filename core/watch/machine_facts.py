@@ -50,7 +50,8 @@ def _bounded(facts: MachineFacts) -> MachineFacts:
     """Return the facts with lists that no honest host exceeds, and the number of items cut."""
     gpus, containers = facts.gpus[:MAX_GPUS], facts.docker.containers[:MAX_CONTAINERS]
     disks = facts.disks[:MAX_DISKS]
-    if facts.model_servers is not None and len(facts.model_servers) > MAX_SERVERS:
+    servers = 0 if facts.model_servers is None else max(0, len(facts.model_servers) - MAX_SERVERS)
+    if facts.model_servers is not None and servers:
         facts = replace(facts, model_servers=facts.model_servers[:MAX_SERVERS])
     pids = sum(max(0, len(gpu.pids) - MAX_GPU_PROCESSES) for gpu in gpus)
     if pids:
@@ -60,6 +61,7 @@ def _bounded(facts: MachineFacts) -> MachineFacts:
         + len(facts.docker.containers) - len(containers)
         + len(facts.disks) - len(disks)
         + pids
+        + servers
     )  # fmt: skip
     if not left_out and len(facts.load) <= MAX_LOADS:
         return replace(facts, left_out=0) if facts.left_out else facts

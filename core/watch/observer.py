@@ -198,7 +198,11 @@ class Observer:
             case "doing":
                 process = process_key(self._machine, frame.head)
                 if process is not None and process in self._reports:
-                    yield OperationsSeen(at=at, process=process, operations=operations(frame.body))
+                    found, left_out = operations(frame.body)
+                    left_out += max(0, count(frame.head, "left_out") or 0)
+                    yield OperationsSeen(
+                        at=at, process=process, operations=found, left_out=left_out
+                    )
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:

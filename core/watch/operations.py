@@ -12,16 +12,18 @@ MAX_ID_CHARACTERS = 500
 """Characters of the name of a task and of an id; the probe sends none that is longer."""
 
 
-def operations(body: bytes) -> tuple[Operation, ...]:
-    """Return the operations in the body of a `doing` frame, up to `MAX_PROCESS_OPERATIONS`.
+def operations(body: bytes) -> tuple[tuple[Operation, ...], int]:
+    """Return the operations in the body of a `doing` frame, and how many more there are.
 
-    A row that is malformed or too large is left out.
+    They are `MAX_PROCESS_OPERATIONS` at most. A row that is malformed is not an operation; one
+    that is too large counts as one more.
 
     Raises:
         AnswerMalformed: The body is not a list.
     """
-    rows = first_rows(body, MAX_PROCESS_OPERATIONS).items
-    return tuple(found for raw in rows if (found := _operation(raw)) is not None)
+    rows = first_rows(body, MAX_PROCESS_OPERATIONS)
+    found = tuple(each for raw in rows.items if (each := _operation(raw)) is not None)
+    return found, rows.left_out + rows.too_large
 
 
 def _operation(raw: bytes) -> Operation | None:

@@ -47,7 +47,8 @@ def local_tokens(
         alias: HostKeyAlias; None: not set.
     """
     here = socket.gethostname()
-    digest = sha1(f"{here}{host}{port}{user}".encode(), usedforsecurity=False).hexdigest()
+    whole = f"{here}{host}{port}{user}".encode("utf-8", "surrogateescape")
+    digest = sha1(whole, usedforsecurity=False).hexdigest()
     return {
         "%": "%", "C": digest, "L": here.split(".")[0], "d": account.home, "h": host,
         "i": str(account.uid), "k": alias or host, "l": here, "n": name, "p": str(port),
@@ -92,5 +93,5 @@ def expand_home(path: str, account: LocalAccount) -> str:
         return f"{account.home}{slash}{rest}"
     try:
         return f"{pwd.getpwnam(user).pw_dir}{slash}{rest}"
-    except KeyError:
+    except (KeyError, ValueError):  # nobody of this name, or no name at all
         raise ConfigProblem(f"no such user: {user}") from None

@@ -3,15 +3,18 @@
 import contextlib
 import os
 import socket
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.text import shown
 from ssh.links.config_lines import ConfigProblem
 from ssh.links.config_parser import Options
 from ssh.links.config_tokens import LocalAccount, expand_home, expand_tokens, local_tokens
 
 _FAMILIES = {"inet": socket.AF_INET, "inet6": socket.AF_INET6}
+_DIGITS = 9
 _OFF = frozenset({"no", "false"})
 AGENT_VARIABLE = "SSH_AUTH_SOCK"
 
@@ -123,7 +126,7 @@ def resolved_host(
         value = first(option, "none")
         return None if value == "none" else value
 
-    host, user, port = first("hostname", name), first("user"), int(first("port", "22"))
+    host, user, port = first("hostname", name), first("user"), _number(options, "port", 22)
     alias = optional("hostkeyalias")
     tokens = local_tokens(account, name=name, host=host, port=port, user=user, alias=alias)
     tokens["j"] = optional("proxyjump") or ""
@@ -151,7 +154,7 @@ def resolved_host(
     agent = first("identityagent") or None
     if agent is not None and not is_expanded and not _is_variable(agent):
         agent = path(agent)
-    timeout = optional("connecttimeout")
+    timeout = _number(options, "connecttimeout", 0)
     methods = first("preferredauthentications")
     return ResolvedHost(
         name=name,
@@ -165,9 +168,9 @@ def resolved_host(
         agent=agent,
         jump=expand_tokens(jump, tokens) if jump else None,
         proxy_command=expand_tokens(command, tokens) if command and not jump else None,
-        connect_timeout=float(timeout) if timeout and float(timeout) > 0 else None,
-        alive_interval=int(first("serveraliveinterval", "0")),
-        alive_count_max=int(first("serveralivecountmax", "3")),
+        connect_timeout=float(timeout) if timeout else None,
+        alive_interval=_number(options, "serveraliveinterval", 0),
+        alive_count_max=_number(options, "serveralivecountmax", 3),
         known_hosts=(
             *listed("userknownhostsfile", expands=True),
             *listed("globalknownhostsfile", expands=False),
@@ -184,6 +187,20 @@ def resolved_host(
         environment=options.get("setenv", ()),
         sent_variables=options.get("sendenv", ()),
     )
+
+
+def _number(options: Options, option: str, default: int) -> int:
+    """Return a whole number; the default if it is not set.
+
+    Raises:
+        ConfigProblem: It is something else.
+    """
+    value = options.get(option, ("none",))[0]
+    if value == "none":
+        return default
+    if not (value.isascii() and value.isdigit() and len(value) <= _DIGITS):
+        raise ConfigProblem(f"{option} is not a number: {shown(value, 40)}")
+    return int(value)
 
 
 def needs_digest(options: Options) -> bool:
@@ -252,11 +269,21 @@ def _printed_paths(
     while words:
         ends = range(len(words), 1, -1)
         joined = (" ".join(words[:end]) for end in ends)
-        path = next((each for each in joined if Path(expand_home(each, account)).exists()), None)
+        path = next((each for each in joined if _is_there(each, account)), None)
         if path is None:
             nexts = (at for at, word in enumerate(words) if at and word.startswith(("/", "~")))
-            is_file = Path(expand_home(words[0], account)).is_file()
+            is_file = _is_there(words[0], account, stat.S_ISREG)
             path = " ".join(words[: 1 if is_file else next(nexts, len(words))])
         found.append(expand_home(path, account))
         words = words[path.count(" ") + 1 :]
     return tuple(each for each in found if each)
+
+
+def _is_there(
+    path: str, account: LocalAccount, is_kind: Callable[[int], bool] = lambda _: True
+) -> bool:
+    """Whether there is something of this kind; a path that no system has is not there."""
+    try:
+        return is_kind(Path(expand_home(path, account)).stat().st_mode)
+    except (OSError, ValueError):
+        return False

@@ -38,7 +38,7 @@ CHANGED_EACH_S = 0.01
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Judge the library, hold ranges of time left to the truth, and judge a full load."""
     del folder
-    return [*_library(), *_ranges(), *_load(20 if quick else 200)]
+    return [*_library(), *ranges(), *_load(20 if quick else 200)]
 
 
 def _library() -> list[Result]:
@@ -82,7 +82,8 @@ def _library() -> list[Result]:
     ]
 
 
-def _ranges() -> list[Result]:
+def ranges() -> list[Result]:
+    """Hold the ranges of time left in the healthy incidents to what came true."""
     held = checked = 0
     widths: list[float] = []
     for incident in all_incidents():

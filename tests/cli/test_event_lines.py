@@ -5,7 +5,8 @@ import tracemalloc
 from cli.render.events import EventLines
 from core.events import ProcessGone
 from core.ids import ProcessKey, TaskKey
-from tests.support.fleets import H1, NOW, causes_seen, sample, samples_seen
+from core.model.process import ProcessState
+from tests.support.fleets import H1, NOW, causes_seen, process_seen, sample, samples_seen
 
 
 def test_a_watch_of_weeks_forgets_the_samples_of_processes_that_ended() -> None:
@@ -38,3 +39,11 @@ def test_a_cause_of_errors_is_told_once_and_without_control_characters() -> None
     assert bad.endswith("a sample errored: E: bad")
     assert "\x1b" not in hidden
     assert lines.of(causes_seen(*causes)) == []
+
+
+def test_a_process_is_reported_again_only_when_its_state_changes() -> None:
+    lines = EventLines()
+    live = ProcessState.LIVE
+    found = [lines.of(process_seen(state=live, started_at=at)) for at in (NOW - 9, NOW - 8)]
+    found.append(lines.of(process_seen(state=ProcessState.BUSY)))
+    assert [len(each) for each in found] == [1, 0, 1]

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import zstandard
+
 from tests.support.fake_eval import FakeEval, Serve, fake_eval, http
 
 
@@ -73,7 +75,23 @@ def odd_places(folder: Path) -> dict[str, str]:
     }
 
 
-def zip_bomb(path: Path, member: str, gibibytes: int, *, said_size: int | None = None) -> None:
+ZSTANDARD = 93
+"""The method of zip files with which Inspect writes its logs."""
+
+
+def packed_blanks(gibibytes: int, method: int) -> bytes:
+    """Return so many GiB of blanks, packed with a method of zip files."""
+    piece = b" " * 2**24
+    if method == ZSTANDARD:
+        return zstandard.ZstdCompressor(level=3).compress(piece) * (gibibytes * 64)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    once = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)
+    return once * (gibibytes * 64) + packer.flush()
+
+
+def zip_bomb(
+    path: Path, member: str, gibibytes: int, *, said_size: int | None = None, method: int = 8
+) -> None:
     """Write a log of a few megabytes, of which one member unpacks to so many GiB.
 
     Args:
@@ -81,13 +99,12 @@ def zip_bomb(path: Path, member: str, gibibytes: int, *, said_size: int | None =
         member: The name of the member.
         gibibytes: Its size.
         said_size: The size that the file says it has, bytes; None: the real one.
+        method: The method that the file says it is packed with; 8: deflated.
     """
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    once = packer.compress(b" " * 2**24) + packer.flush(zlib.Z_FULL_FLUSH)
-    data = once * (gibibytes * 64) + packer.flush()
+    data = packed_blanks(gibibytes, method)
     size = gibibytes * 2**30 if said_size is None else said_size
     name = member.encode()
-    common = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, 0, len(data), size, len(name), 0)
+    common = struct.pack("<HHHHHIIIHH", 20, 0, method, 0, 33, 0, len(data), size, len(name), 0)
     central = b"PK\x01\x02\x14\x00" + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
     local = b"PK\x03\x04" + common + name
     place = len(local) + len(data)

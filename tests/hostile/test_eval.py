@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import zipfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +29,8 @@ from core.ports import MachineConnection
 from ssh.shipped.common.log_reading import run_log_script
 from ssh.shipped.log_script.places import check_place, time_limit
 from ssh.shipped.log_script.texts import Refused
-from tests.hostile.eval import ended_task, eval_with, many_members, odd_places, zip_bomb
+from ssh.shipped.log_script.unpacking import unpacked_size
+from tests.hostile.eval import ZSTANDARD, ended_task, eval_with, many_members, odd_places, zip_bomb
 from tests.support.desk_on_evals import LOCAL, Watched, watching
 from tests.support.fleets import (
     H1,
@@ -45,6 +47,8 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.tree import ROOT
+
+LIES = "a header and summaries that are larger than the log says"
 
 
 def write_log(path: Path, eval_id: str, status: Any = "success") -> str:
@@ -78,9 +82,12 @@ def listening() -> Generator[tuple[str, list[bytes]]]:
         server.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.parametrize("method", [8, ZSTANDARD])
 @pytest.mark.parametrize("member", ["header.json", "summaries.json", "_journal/start.json"])
-def test_a_log_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, member: str) -> None:
-    zip_bomb(tmp_path / "x.eval", member, 3)
+def test_a_log_that_unpacks_to_gigabytes_is_refused(
+    tmp_path: Path, member: str, method: int
+) -> None:
+    zip_bomb(tmp_path / "x.eval", member, 3, method=method)
     with pytest.raises(Refused, match="of 3072 MiB; evalroom reads at most 256 MiB"):
         check_place(str(tmp_path / "x.eval"), None)
 
@@ -89,15 +96,53 @@ def test_a_log_that_lies_about_its_size_or_has_a_million_members_costs_bounded_m
     tmp_path: Path,
 ) -> None:
     zip_bomb(tmp_path / "lie.eval", "header.json", 3, said_size=100)
+    zip_bomb(tmp_path / "zstd.eval", "header.json", 3, said_size=100, method=ZSTANDARD)
     many_members(tmp_path / "many.eval", 1_000_000)
-    logs = [str(tmp_path / "lie.eval"), str(tmp_path / "many.eval")]
+    logs = [str(tmp_path / f"{name}.eval") for name in ("lie", "zstd", "many")]
     asked = {"what": "headers", "logs": logs, "bytes": 10**6, "schemes": []}
     begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     answers, why = run_log_script([sys.executable], asked, 200)
     assert why is None
-    assert [bool(each["error"]) for each in answers] == [True, True]
+    reasons = [each["error"] for each in answers]
+    assert [each.partition(";")[0] for each in reasons[:2]] == [LIES] * 2
+    assert "a list of members of" in reasons[2]
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert max(begun, used) < 1_500_000 or used == begun  # KiB; far below what it would unpack to
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("method", [8, ZSTANDARD])
+def test_a_sample_that_lies_about_its_size_costs_bounded_memory(
+    tmp_path: Path, method: int
+) -> None:
+    zip_bomb(tmp_path / "x.eval", "samples/a_epoch_1.json", 3, said_size=100, method=method)
+    asked = {"what": "sample", "log": str(tmp_path / "x.eval"), "id": "a", "epoch": 1,
+             "view": "messages", "content": False, "bytes": 10**6, "schemes": []}  # fmt: skip
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    [answer], why = run_log_script([sys.executable], asked, 100)
+    assert why is None
+    assert "evalroom reads at most 512 MiB" in answer["body"]
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert max(begun, used) < 1_500_000 or used == begun
+
+
+@pytest.mark.parametrize("method", [12, 14, 99])
+def test_a_log_that_is_packed_as_inspect_packs_none_is_refused(tmp_path: Path, method: int) -> None:
+    """A few kilobytes of bzip2 unpack at once to gigabytes."""
+    zip_bomb(tmp_path / "x.eval", "header.json", 1, said_size=100, method=method)
+    with pytest.raises(Refused, match=f"the method {method}, which Inspect does not write"):
+        check_place(str(tmp_path / "x.eval"), None)
+
+
+def test_a_log_of_inspect_itself_is_measured_and_read(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "x.eval", "e")
+    with zipfile.ZipFile(path) as log, Path(path).open("rb") as file:
+        members = log.infolist()
+        assert [unpacked_size(file, each, 10**9) for each in members] == [
+            each.file_size for each in members
+        ]
+        assert len(log.read("header.json")) > 10
+    check_place(path, None)
 
 
 def test_a_log_of_too_many_members_is_refused(

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.hostile.fuzz import Found, Fuzzed, fuzz, targets
+from tests.hostile.fuzz import Found, fuzz
+from tests.hostile.fuzz_probe import Fuzzed
+from tests.hostile.fuzz_targets import targets
 
 TRIES = 400
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.events import Event
+from tests.bench.judging import ranges
 from tests.support.incidents import (
     FOLDER,
     Expected,
@@ -48,6 +49,13 @@ def test_the_same_recording_is_judged_the_same_each_time(incident: Incident) -> 
 
     assert once.seen == again.seen
     assert once.last.findings == again.last.findings
+
+
+def test_ranges_of_time_left_hold_the_truth_and_are_narrow_for_a_steady_task() -> None:
+    held, widest = ranges()
+
+    assert held.value >= 80, held
+    assert 1 <= widest.value < 3, widest
 
 
 def test_the_library_is_whole() -> None:

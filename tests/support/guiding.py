@@ -83,12 +83,15 @@ async def guided(
     alive: Sequence[Instance] = (),
     runs: Sequence[str] = (),
     book: Book | None = None,
+    read_only: bool = False,
 ) -> AsyncGenerator[Guided]:
     """Run a desk, its hands and its guides over evals that share one data folder."""
     machine = this_computer(evals[0].data_dir)
     hosts = evals[0].folder / "known_hosts"
     async with (
-        acting_on([machine], hosts, runs=runs, book=book, instance=instance) as acted,
+        acting_on(
+            [machine], hosts, runs=runs, book=book, instance=instance, read_only=read_only
+        ) as acted,
         Database.at(database) as opened,
     ):
         kept = Guides(opened, alive=lambda each, _: each in alive)

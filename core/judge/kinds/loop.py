@@ -7,7 +7,7 @@ from core.errors import sentences
 from core.format import count, plural
 from core.ids import SampleKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
-from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name
+from core.judge.words import CANCEL_AND_SCORE, CANCEL_SAMPLE, last_step, sample_name
 from core.model.sample import Sample, SampleStatus
 from core.model.task import Task, TaskState
 
@@ -91,9 +91,9 @@ def _sign(task: Task, beyond: list[_Excess], times: float) -> Sign:
     return Sign(
         severity="suspect" if over else None,
         reading=task.samples_as_of or 0.0,
-        text=sentences(text, "Look at its last messages, and end it if it repeats itself"),
+        text=sentences(text, "Look at its last messages, and cancel it if it repeats itself"),
         cause="the agent repeats itself, or this input is far harder than the others",
-        proposals=(END_AND_SCORE, CANCEL_SAMPLE),
+        proposals=(CANCEL_AND_SCORE, CANCEL_SAMPLE),
         closes_when="the sample ends",
         machine=task.key.machine,
         process=task.key.process,

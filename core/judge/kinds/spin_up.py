@@ -90,7 +90,9 @@ def _before_its_tasks(scene: Scene, process: Process) -> Sign | None:
         key=_key(key),
         severity="suspect" if lasted >= bound else None,
         reading=scene.at,
-        text=sentences(f"{text}; {waits_for}" if waits_for else text, "See its output, or end it"),
+        text=sentences(
+            f"{text}; {waits_for}" if waits_for else text, "See its output, or cancel the task"
+        ),
         since=round(scene.at - lasted),
         cause=waits_for,
         closes_when="a sample ends",
@@ -139,7 +141,7 @@ def _sign(scene: Scene, key: ProcessKey, waiting: list[_Waiting]) -> Sign:
         key=_key(key),
         severity=severity,
         reading=task.heard_at,
-        text=sentences(text, None if works else "See its output and its model, or end it"),
+        text=sentences(text, None if works else "See its output and its model, or cancel the task"),
         since=round(task.heard_at - worst.lasted),
         cause=waits_for,
         proposals=(_PAUSE, _CANCEL) if not works else (_PAUSE,),

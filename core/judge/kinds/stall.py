@@ -18,7 +18,7 @@ from core.ids import SampleKey, TaskKey
 from core.judge.sign import MAX_SIGNS, OVER, QUIET_S, Kind, Scene, Sign, Signs, noted, signs
 from core.judge.sign_groups import told_together
 from core.judge.usual_calls import p95
-from core.judge.words import last_step, short_time
+from core.judge.words import CANCEL_AND_SCORE, CANCEL_SAMPLE, last_step, short_time
 from core.model.finding import Proposal, Severity
 from core.model.operation import Operation
 from core.model.process import Process, ProcessState
@@ -73,8 +73,6 @@ _NOT_JUDGED = frozenset(
 )
 _MAX_NAME_CHARACTERS = 60
 _CANCEL_CALL = Proposal(action="cancel-call", scope="sample")
-_END_AND_SCORE = Proposal(action="cancel-score", scope="sample")
-_CANCEL = Proposal(action="cancel", scope="sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,7 +381,9 @@ def _advice(still: Stillness) -> str:
 
 def proposals_for(still: Stillness) -> tuple[Proposal, ...]:
     """Return the actions that end such a stillness, the mildest first."""
-    return (_CANCEL_CALL, _END_AND_SCORE) if still.is_call else (_END_AND_SCORE, _CANCEL)
+    if still.is_call:
+        return (_CANCEL_CALL, CANCEL_AND_SCORE)
+    return (CANCEL_AND_SCORE, CANCEL_SAMPLE)
 
 
 KIND = Kind(

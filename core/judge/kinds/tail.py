@@ -6,7 +6,7 @@ from core.format import plural
 from core.ids import SampleKey
 from core.judge.sign import OVER, Kind, Scene, Sign, Signs, signs
 from core.judge.told_already import all_stall
-from core.judge.words import CANCEL_SAMPLE, END_AND_SCORE, last_step, sample_name, short_time
+from core.judge.words import CANCEL_AND_SCORE, CANCEL_SAMPLE, last_step, sample_name, short_time
 from core.model.sample import SampleStatus
 from core.model.task import Task, TaskState
 
@@ -74,7 +74,7 @@ def _sign(scene: Scene, task: Task, as_of: float) -> Sign | None:
         reading=as_of,
         text=sentences(text, "See what it does, or cancel and score it"),
         since=round(scene.at - lasted),
-        proposals=(END_AND_SCORE, CANCEL_SAMPLE),
+        proposals=(CANCEL_AND_SCORE, CANCEL_SAMPLE),
         closes_when="a sample ends",
         machine=task.key.machine,
         process=task.key.process,

@@ -61,7 +61,7 @@ def _facts(fleet: Fleet, finding: Finding, now: float) -> Iterator[Fact]:
     elif finding.is_kept:
         yield words("closes when", ACKNOWLEDGED)
     else:
-        yield words("closes when", finding.closes_when or "what it says is over")
+        yield words("closes when", finding.closes_when or "it no longer applies")
     if finding.count > 1:
         yield words("count", finding.count)
     if finding.acknowledged_at is not None:

@@ -136,7 +136,7 @@ def triage(fleet: Fleet, target: Target, rules: JudgeConfig, now: float) -> Tria
     """
     machines, tasks = _machines(fleet, target), _tasks(fleet, target)
     if target is not None and not machines:
-        raise TargetUnclear("what the report is about is no longer known", "choose it again")
+        raise TargetUnclear("the target of this report is no longer known", "choose it again")
     scene = Scene(fleet=fleet, rules=rules, at=now)
     only = target if isinstance(target, SampleKey) else None
     reports = tuple(_task_report(scene, task, only) for task in tasks)

@@ -1,4 +1,4 @@
-"""Whether a process is in this program's namespaces, or in a container (Linux)."""
+"""Whether a process is in this program's namespaces (Linux)."""
 
 import os
 import re
@@ -8,7 +8,6 @@ from ssh.shipped.common.proc import read_file
 
 HERE, CONTAINED, UNREAD = "here", "contained", "unread"
 KINDS = [kind for kind in ("mnt", "pid", "user") if os.path.exists("/proc/self/ns/" + kind)]
-ENGINES = {"docker": "docker", "libpod": "podman", "kubepods": "kubernetes"}
 
 
 def namespaces_of(pid):
@@ -74,17 +73,3 @@ def pid_namespace(pid):
         return os.readlink("/proc/%s/ns/pid" % pid)
     except OSError:
         return ""
-
-
-def container_of(pid):
-    """Return (engine, id) of the container of a process by its cgroup; empty where unknown."""
-    try:
-        text = read_file("/proc/%d/cgroup" % pid).decode("ascii", "replace")
-    except OSError:
-        return "", ""
-    for line in text.splitlines():
-        found = re.search(r"([0-9a-f]{12})[0-9a-f]{52}", line)
-        if found:
-            names = [engine for word, engine in ENGINES.items() if word in line]
-            return (names[-1] if names else ""), found.group(1)
-    return "", ""

@@ -5,17 +5,16 @@ import re
 import signal
 import stat
 import zipfile
-import zlib
 from contextlib import contextmanager
 
 from ssh.shipped.log_script.texts import Refused
+from ssh.shipped.log_script.unpacking import unpacked_size
 
 MAX_READ_S = 45.0  # of one log
 MAX_JSON_LOG_BYTES = 256 * 1024 * 1024  # Inspect reads a .json log as a whole
 MAX_MEMBER_BYTES = 256 * 1024 * 1024  # of a header or of summaries, as they are unpacked
 MAX_MEMBERS = 250000
 MAX_DIRECTORY_BYTES = 32 * 1024 * 1024  # the list of members; a member has 100 bytes or so
-PIECE_BYTES = 1024 * 1024
 LOG_NAME = re.compile(r".+\.(?:eval|json)\Z", re.DOTALL)
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 READ_AS_A_WHOLE = re.compile(r"header\.json|(?:.*/)?(?:start|summaries|\d+)\.json|.*summaries.*")
@@ -102,28 +101,6 @@ def directory_size(file):
     if size == 0xFFFFFFFF:  # then it stands in a record of its own
         large = tail.rfind(b"PK\x06\x06", 0, at)
         size = int.from_bytes(tail[large + 40 : large + 48], "little") if large >= 0 else 0
-    return size
-
-
-def unpacked_size(file, member, limit):
-    """Return the real size of a deflated member, counted up to just above `limit`."""
-    if member.compress_type != zipfile.ZIP_DEFLATED:
-        return member.compress_size
-    file.seek(member.header_offset + 26)
-    names = file.read(4)
-    file.seek(int.from_bytes(names[:2], "little") + int.from_bytes(names[2:], "little"), 1)
-    unpacker, size, left = zlib.decompressobj(-15), 0, member.compress_size
-    while left > 0 and not unpacker.eof and size <= limit:
-        piece = file.read(min(PIECE_BYTES, left))
-        if not piece:
-            break
-        left -= len(piece)
-        while piece and size <= limit:
-            try:
-                size += len(unpacker.decompress(piece, PIECE_BYTES))
-            except zlib.error:
-                return size  # Inspect says what is wrong with it
-            piece = unpacker.unconsumed_tail
     return size
 
 

@@ -11,27 +11,15 @@ from ssh.shipped.log_script.summaries import (
     summary_row,
 )
 from ssh.shipped.log_script.texts import as_text, cut, failure_text, unix_seconds
+from ssh.shipped.log_script.unpacking import unpacked_size
 
 MAX_TEXT_CHARACTERS = 20000  # of one message, result or value
 MAX_TRACEBACK_CHARACTERS = 100000
 MAX_SAMPLE_BYTES = 512 * 1024 * 1024
 NOT_FOUND, OK, FAILED = 404, 200, 500
 SHOWN_EVENTS = frozenset(
-    (
-        "model",
-        "tool",
-        "error",
-        "score",
-        "approval",
-        "review",
-        "sentinel",
-        "input",
-        "sandbox",
-        "logger",
-        "info",
-        "sample_limit",
-        "interrupt",
-    )
+    "model tool error score approval review sentinel input"
+    " sandbox logger info sample_limit interrupt".split()
 )
 
 
@@ -85,8 +73,10 @@ def refuse_huge_sample(path, asked):
     if local is None or not path.endswith(".eval"):
         return
     name = "samples/%s_epoch_%d.json" % (asked["id"], asked["epoch"])
-    with zipfile.ZipFile(local) as log:
-        size = max((e.file_size for e in log.infolist() if e.filename == name), default=0)
+    with open(local, "rb") as file, zipfile.ZipFile(file) as log:
+        members = [each for each in log.infolist() if each.filename == name]
+        sizes = [unpacked_size(file, each, MAX_SAMPLE_BYTES) for each in members]
+    size = max([each.file_size for each in members] + sizes, default=0)
     if size > MAX_SAMPLE_BYTES:
         megabytes = (size >> 20, MAX_SAMPLE_BYTES >> 20)
         raise ValueError("a sample of %d MiB; evalroom reads at most %d MiB" % megabytes)
@@ -284,15 +274,13 @@ def entry_row(value, content):
 def json_type(value):
     if value is None:
         return "null"
-    for kinds, name in (
-        (bool, "boolean"),
-        ((int, float), "number"),
-        (str, "string"),
-        ((list, tuple), "array"),
-    ):
-        if isinstance(value, kinds):
-            return name
-    return "object"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, (list, tuple)) else "object"
 
 
 def whole(value):

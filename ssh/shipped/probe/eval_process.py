@@ -6,13 +6,13 @@ from ssh.shipped.common.inspect_commands import log_dir_word, runs_evals
 from ssh.shipped.common.namespaces import (
     CONTAINED,
     HERE,
-    container_of,
     inner_pids,
     pid_namespace,
     place_of,
 )
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, environ_of, stat_of
+from ssh.shipped.probe.container_names import container_of
 from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.interpreter import interpreter_of

@@ -201,9 +201,10 @@ class ReadCosts:
 
 
 def at_most(value, highest):
-    return min(highest, value)  # in this order, what is not a number becomes the highest
+    # In this order, what is not a number becomes the highest. No time here is below 0.
+    return max(0.0, min(highest, value))
 
 
 def sane_duration(value):
     """Return a duration in a file, seconds: an eval may have written it."""
-    return max(0.0, at_most(float(value), LONGEST_DURATION_S))
+    return at_most(float(value), LONGEST_DURATION_S)

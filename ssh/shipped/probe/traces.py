@@ -68,7 +68,7 @@ class Traces(threading.Thread):
             return []
         try:
             found.poll()
-            return found.lasting(time.time(), LASTING_S)[:MAX_LASTING_ROWS]
+            return found.lasting(time.time(), LASTING_S)
         except OSError:
             self.drop(process.key)
         except Exception:  # an odd trace must not hide those of other evals
@@ -107,6 +107,9 @@ class Traces(threading.Thread):
             return
         self.sent[key] = rows
         head = {"pid": key[0], "start": key[1], "at": time.time()}
+        if len(rows) > MAX_LASTING_ROWS:
+            head["left_out"] = len(rows) - MAX_LASTING_ROWS
+            rows = rows[:MAX_LASTING_ROWS]
         self.probe.frames.state(("doing", key), "doing", head, compact(rows))
 
     def forget_removed(self, projects):

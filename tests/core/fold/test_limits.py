@@ -107,6 +107,26 @@ def test_the_operations_of_a_machine_are_bounded_and_the_oldest_are_kept() -> No
     assert doing[0] not in kept
 
 
+def test_operations_that_are_left_out_are_counted_and_said_until_they_end() -> None:
+    each = Operation(action="Model", what="Model", since=NOW)
+    full = (each,) * MAX_PROCESS_OPERATIONS
+    fleet = machine_with(11)
+    for pid in range(1, 12):
+        seen = OperationsSeen(
+            at=NOW, process=process_key(pid=pid), operations=full, left_out=7 if pid == 11 else 0
+        )
+        fleet = judged_after(seen, fleet=fleet)
+    left_out = fleet.machines[H1].left_out
+    assert left_out == LeftOut(operations=MAX_PROCESS_OPERATIONS + 7)
+    assert left_out.words == "1,007 operations"
+    [finding] = [each for each in fleet.findings if each.kind == "limits"]
+    assert "1,007 operations" in finding.text
+    ended = judged_after(process_gone(pid=11), fleet=fleet)
+    assert ended.machines[H1].left_out == LeftOut()
+    fewer = OperationsSeen(at=NOW + 1, process=process_key(pid=11), operations=())
+    assert judged_after(fewer, fleet=fleet).machines[H1].left_out == LeftOut()
+
+
 def test_what_is_left_out_is_on_the_machine_and_is_one_finding_that_closes() -> None:
     fleet = judged_after(named(), ProcessesCut(at=NOW, machine=H1, left_out=1_500))
     fleet = judged_after(ProcessesCut(at=NOW + 1, machine=H1, left_out=1_501), fleet=fleet)

@@ -30,6 +30,7 @@ from core.views.tables.samples import samples_table
 from core.views.tables.tasks import tasks_table
 from tests.support.events import BY_KIND, KINDS, any_event
 from tests.support.fleets import H1, fleet_after, link, named, process_key, task_key, task_row
+from tests.support.judged_screens import judged_texts
 from tests.support.model_values import MACHINES, numbers
 
 _ACTED_ON = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -89,7 +90,7 @@ def _everything(fleet: Fleet, now: float) -> Iterator[Shown]:
 
 
 def _assert_harmless(fleet: Fleet, now: float) -> None:
-    for text in _everything(fleet, now):
+    for text in (*_everything(fleet, now), *judged_texts(fleet, now)):
         assert not _ACTED_ON & {category(char) for char in text}, repr(text)
         assert len(text) < 20_000
 

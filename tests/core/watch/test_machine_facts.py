@@ -27,6 +27,7 @@ def test_model_servers_are_read_and_bounded() -> None:
     )
     many = facts_with(model_servers=[{**SERVER, "pid": each} for each in range(500)])
     assert len(many.model_servers or ()) == MAX_SERVERS
+    assert many.left_out == 500 - MAX_SERVERS
 
 
 @pytest.mark.parametrize("rows", [[{}], [7], "x", [{**SERVER, "port": "a"}]])

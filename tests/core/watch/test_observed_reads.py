@@ -119,6 +119,10 @@ def test_operations_of_a_trace_are_short_whatever_the_machine_sends(watched: Obs
     (event,) = watched.receive("doing", [{**row, "words": "x" * 40_000}, *many], pid=7, start="b:1")
     assert isinstance(event, OperationsSeen)
     assert len(event.operations) == MAX_PROCESS_OPERATIONS
+    assert event.left_out == 201  # one of them is too large
+    (more,) = watched.receive("doing", many, pid=7, start="b:1", left_out=50)
+    assert isinstance(more, OperationsSeen)
+    assert more.left_out == 250
     short = Operation(action="a" * 200, what="w" * 200, words="x" * 200, since=NOW)
     assert set(event.operations) == {short}
 

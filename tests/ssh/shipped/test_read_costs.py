@@ -2,6 +2,7 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -281,11 +282,12 @@ def test_a_damaged_file_yields_nothing(value: Any) -> None:
     assert ReadCosts.from_dict(value, 100.0).due("tasks") <= 100.0
 
 
-@pytest.mark.parametrize("far", [1e300, float("inf"), float("nan")])
+@pytest.mark.parametrize("far", [1e300, math.inf, math.nan, -math.inf])
 def test_no_file_makes_a_pause_longer_than_the_longest_one(far: float) -> None:
     value = {"kinds": {"a": [[1.0], far, far, 1.0]}, "quick": far, "slow": far}
     costs = ReadCosts.from_dict(value, 100.0)
     assert costs.due("a") <= 100.0 + LONGEST_PAUSE_S
+    assert json.dumps(costs.as_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("odd", [math.inf, math.nan, -math.inf, 1e300])

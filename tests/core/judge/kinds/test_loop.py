@@ -34,7 +34,7 @@ def test_more_than_three_times_the_p95_is_a_loop() -> None:
     assert loop.sample.sample_id == 7
     assert loop.text == (
         "Sample 7/1 has taken over 36 turns; 95% of the finished samples took at most 12. Look at"
-        " its last messages, and end it if it repeats itself"
+        " its last messages, and cancel it if it repeats itself"
     )
     assert loop.proposals[0].action == "cancel-score"
 

@@ -62,7 +62,7 @@ def test_fifteen_minutes_with_nothing_done_are_suspect() -> None:
     assert (long.severity, long.task, long.began_at) == ("suspect", task_key(), NOW)
     assert long.text == (
         "No sample of gdm_intercode_ctf is done after over 15m; no sample has started: it loads"
-        " its data, its model or its sandboxes. See its output and its model, or end it"
+        " its data, its model or its sandboxes. See its output and its model, or cancel the task"
     )
 
 
