@@ -26,7 +26,7 @@ def one() -> Iterator[Eval]:
     with running_evals() as evals:
         started = evals.start(
             "turns", "errors",
-            args={"samples": 400, "turns": 300, "sleep": 1, "always": 2, "first": 0},
+            args={"samples": 400, "turns": 300, "sleep": 6, "always": 2, "first": 0},
             options=("--max-tasks=2", "--max-samples=3", "--no-fail-on-error"),
         ).wait_ready()  # fmt: skip
         started.wait_rows(lambda rows: len(rows) > 1)
