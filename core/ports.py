@@ -300,7 +300,10 @@ class Room(Protocol):
         ...
 
     def give_way(self) -> None:
-        """Leave the event loop to the screen for a moment: the operator pressed a key."""
+        """Leave the event loop to the screen for a moment: the operator pressed a key.
+
+        Any thread may call it: a key is first seen in the one that reads the terminal.
+        """
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:

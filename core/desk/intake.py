@@ -6,6 +6,7 @@ full, its link is not read: a machine that sends too much slows only itself.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -142,8 +143,11 @@ class Intake:
         self._woken.set()
 
     def give_way(self) -> None:
-        """Take nothing of a machine for a moment: the screen answers a key."""
-        now = asyncio.get_running_loop().time()
+        """Take nothing of a machine for a moment: the screen answers a key.
+
+        Any thread may call it.
+        """
+        now = time.monotonic()  # the clock of the event loop
         if now >= self._paused_until + BETWEEN_PAUSES_S:
             self._paused_until = now + PAUSE_S
 

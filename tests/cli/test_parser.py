@@ -162,7 +162,7 @@ def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]
 
 
 def test_the_end_of_a_mute_has_no_time() -> None:
-    with pytest.raises(UsageWrong, match="--end and --for exclude each other"):
+    with pytest.raises(UsageWrong, match="--end takes no time"):
         parse(["findings", "mute", "abc", "--end", "--for", "2h"])
     command = parse(["findings", "mute", "abc", "--end"]).command
     assert isinstance(command, MuteCommand)

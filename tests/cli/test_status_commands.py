@@ -37,7 +37,7 @@ def test_status_gives_inspects_own_rows(home: Home, parked_eval: Eval, ctl: Ctl)
     ours = {row["task_id"]: row for row in answer["tasks"] if row["pid"] == parked_eval.pid}
     assert ours.keys() == theirs.keys()
     for task_id, row in ours.items():
-        assert still(row, "state", "scores", "log") == still(theirs[task_id])
+        assert still(row, "state", "scores", "log", "errors") == still(theirs[task_id])
         assert row["machine"] == "here"
         assert 0 <= row["age_seconds"] < 30
 

@@ -32,8 +32,6 @@ from core.read_only import (
     JOBS,
     KEYS,
     Behaviour,
-    frame_reads,
-    job_reads,
 )
 from ssh.factory import connection_for
 from tests.support.evals import short_folder
@@ -41,6 +39,7 @@ from tests.support.fleets import fleet_after, link, named, process_seen, task_ke
 from tests.support.tmux import in_tmux
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
+from tests.support.wire import READING_FRAMES, READING_JOBS
 from tui.keys.table import KEYS as KEY_TABLE
 
 HERE = MachineName("here")
@@ -117,7 +116,7 @@ async def test_the_link_refuses_frames_that_could_change_something(
     connection = _connection(tmp_path)
     with pytest.raises(RequestFailed) as failed:
         await connection.request(Frame(kind, {}), deadline=1.0)
-    assert ("read-only" in failed.value.message) is (not frame_reads(kind))
+    assert ("read-only" in failed.value.message) is (kind not in READING_FRAMES)
     assert not connection.send(Frame(kind, {}))
 
 
@@ -129,7 +128,7 @@ async def test_the_link_refuses_jobs_that_could_change_something(
     asked = Job(program=program, verb=verb)  # type: ignore[arg-type]
     with pytest.raises(RequestFailed) as failed:
         await _connection(tmp_path).work(asked, deadline=1.0)
-    assert ("read-only" in failed.value.message) is (not job_reads(program, verb))
+    assert ("read-only" in failed.value.message) is (job not in READING_JOBS)
 
 
 # Displays

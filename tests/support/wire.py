@@ -7,6 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+READING_FRAMES = frozenset(
+    {"start", "stop", "beat", "program", "watch", "unwatch", "poll", "get", "facts", "logs"}
+)
+"""The frames that only read. They stand here again: a test must not ask the table that it tests."""
+READING_JOBS = frozenset(
+    {
+        ("survey", "survey"), ("survey", "child"), ("launcher", "poll"), ("launcher", "list"),
+        ("launcher", "logs"), ("launcher", "examples"), ("launcher", "read"),
+        ("launcher", "screen"),
+    }
+)  # fmt: skip
+"""The jobs that only read, likewise."""
 TEE = 'tee "$0.$$" | "$@"'
 
 

@@ -1,6 +1,7 @@
 """What the keys of the room ask of it: copy, retry, poll, accept, dismiss, leave."""
 
 import pytest
+from textual import events
 
 from core.events import Dismissed, LogUnreadable
 from core.finding_events import FindingsAcknowledged, FindingsMuted
@@ -27,6 +28,8 @@ from tests.support.room_panes import WIDE, front, table
 from tests.support.rooms import FakeRoom, app_on, screen_text, shows
 from tests.support.stalls import stalled_fleet
 from tui.keys.table import KEYS
+from tui.terminal.driver import RoomDriver
+from tui.terminal.textual_internals import OpenDriver
 
 
 async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +77,19 @@ async def test_the_desk_gives_way_to_each_key() -> None:
         await pilot.press("j", "k")
         await pilot.pause()
         assert room.given_way == before + 2
+
+
+def test_a_key_is_told_in_the_thread_that_reads_it_before_it_waits_for_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(OpenDriver, "process_message", lambda _self, message: told.append(message))
+    driver = RoomDriver.__new__(RoomDriver)
+    driver.key_arrived = lambda: told.append("a key")
+    key, other = events.Key("j", "j"), events.AppBlur()
+    driver.process_message(key)
+    driver.process_message(other)
+    assert told == ["a key", key, other]
 
 
 async def test_the_process_of_a_running_task_is_polled_at_once() -> None:

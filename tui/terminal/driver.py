@@ -11,11 +11,18 @@ import termios
 from collections.abc import Callable
 from typing import IO, Any, cast
 
+from textual import events
+from textual.message import Message
+
 from tui.terminal.textual_internals import OpenDriver
 
 _GIVING_BACK_S = 0.2
 """The writing thread has this long to end."""
 _NO_SIZE = (80, 25)
+
+
+def _nothing() -> None:
+    pass
 
 
 class RoomDriver(OpenDriver):
@@ -28,6 +35,14 @@ class RoomDriver(OpenDriver):
         self.has_dropped = False
         """Whether frames were dropped, so that the screen must be redrawn."""
         self._is_taken = False
+        self.key_arrived: Callable[[], None] = _nothing
+        """Called in the thread that reads the terminal, before a key waits for its turn."""
+
+    def process_message(self, message: Message) -> None:
+        """Tell that a key arrived, and pass it on."""
+        if isinstance(message, events.Key):
+            self.key_arrived()
+        super().process_message(message)
 
     def start_application_mode(self) -> None:
         """Take the terminal."""

@@ -61,7 +61,7 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
         return time.monotonic() - self._typed_at
 
     def key_typed(self) -> None:
-        """Do what must happen before a typed key is handled."""
+        """Do what must happen before a typed key is handled; any thread may call it."""
 
     def keys_dropped(self) -> None:
         """Report that keys were dropped."""

@@ -90,6 +90,8 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
     def take_terminal(self) -> None:
         """Push the terminal's title, and handle errors of tasks that nobody awaits."""
         asyncio.get_running_loop().set_exception_handler(self._unheard)
+        if isinstance(driver := self.terminal_driver, RoomDriver):
+            driver.key_arrived = self.key_typed
         self.write(KEEP_TITLE)
 
     def give_terminal(self) -> None:

@@ -86,7 +86,7 @@ FINDING_FIELDS = Fields[FindingLine](
             "what",
             lambda line: text_cell(_words(line), limit=400),
             lambda line: line.finding.text,
-            width=30,
+            width=20,
             grow=4,
         ),
         field(

@@ -9,7 +9,7 @@ if LINUX:
 
         LIBC = ctypes.CDLL(None)
     except (ImportError, OSError):
-        LIBC = None
+        pass
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36

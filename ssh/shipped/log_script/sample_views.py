@@ -18,21 +18,8 @@ MAX_TRACEBACK_CHARACTERS = 100000
 MAX_SAMPLE_BYTES = 512 * 1024 * 1024
 NOT_FOUND, OK, FAILED = 404, 200, 500
 SHOWN_EVENTS = frozenset(
-    (
-        "model",
-        "tool",
-        "error",
-        "score",
-        "approval",
-        "review",
-        "sentinel",
-        "input",
-        "sandbox",
-        "logger",
-        "info",
-        "sample_limit",
-        "interrupt",
-    )
+    "model tool error score approval review sentinel input"
+    " sandbox logger info sample_limit interrupt".split()
 )
 
 
@@ -287,15 +274,13 @@ def entry_row(value, content):
 def json_type(value):
     if value is None:
         return "null"
-    for kinds, name in (
-        (bool, "boolean"),
-        ((int, float), "number"),
-        (str, "string"),
-        ((list, tuple), "array"),
-    ):
-        if isinstance(value, kinds):
-            return name
-    return "object"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, (list, tuple)) else "object"
 
 
 def whole(value):

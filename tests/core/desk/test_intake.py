@@ -138,8 +138,8 @@ async def test_while_the_screen_answers_a_key_nothing_of_a_machine_is_taken(
     monkeypatch.setattr("core.desk.intake.PAUSE_S", 0.2)
     taken = Taken()
     async with taken.running():
-        taken.intake.give_way()
         began = asyncio.get_running_loop().time()
+        await asyncio.to_thread(taken.intake.give_way)  # as the one that reads the terminal does
         taken.send(H1)
         taken.intake.post(LinkHeard(at=NOW, machine=H2))
         await until(lambda: taken.count(H1), "it is taken later")

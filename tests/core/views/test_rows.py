@@ -203,7 +203,7 @@ def test_how_bad_a_finding_is_needs_no_colour() -> None:
     table = findings_table(fleet, NOW + 60)
     marked = [(text(row, "mark"), text(row, "severity")) for row in table.rows]
     assert marked == [("!", "alarm"), ("?", "suspect"), ("·", "notice")]
-    wide, narrow = (shown_columns(table, width) for width in (116, 70))
+    wide, narrow = (shown_columns(table, width) for width in (116, 60))
     assert {"mark", "severity"} <= wide
     assert "mark" in narrow
     assert "severity" not in narrow

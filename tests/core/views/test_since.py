@@ -75,6 +75,7 @@ def test_a_look_that_was_stored_tells_the_same() -> None:
     )
     look = look_at(before, NOW + 200)
     stored = look_of_json(json.loads(json.dumps(look_to_json(look))))
+    assert stored is not None
     assert stored == look
     lines = since_lines(stored, now)
     assert lines == since_lines(look, now)
