@@ -1,5 +1,6 @@
 """A bad answer of an eval, as headless commands report it: what it was, and what to do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from cli.commands.samples import print_sample, print_samples
 from cli.parser.observation import SampleCommand, SamplesCommand
 from core.errors import NotThere, RequestFailed, TooLarge, Unsupported
-from core.events import ContentRevealed
+from core.events import ContentRevealed, Event
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.ports import Reply
@@ -30,6 +31,10 @@ class Refusing:
 
     def now(self) -> float:
         return NOW
+
+    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        del listener
+        return lambda: None
 
     async def first_poll(self, timeout: float) -> bool:
         del timeout
