@@ -41,7 +41,7 @@ def test_an_eval_that_a_watch_saw_is_known_after_its_end(home: Home, evals: Eval
     assert tasks["errors"]["log"]["samples"]["errored"] == 2
     assert {group["cause"] for group in tasks["errors"]["log"]["errors"]} == {
         "ConnectionError: sample N lost its sandbox",
-        "ValueError: sample N can never be read (red [bold]b[/bold])",
+        "ValueError: sample N can never be read (red [bold]b[…])",
     }
     assert tasks["turns"]["log"]["status"] == "started"
     listed = home.run("samples", "errors", "--json").json

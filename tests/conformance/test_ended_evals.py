@@ -40,7 +40,7 @@ async def test_an_ended_eval_is_described_from_its_log_and_its_samples_can_be_re
         assert errors.scored == (3, 6)
         causes = {group.cause: group.count for group in errors.logged.errors}
         assert causes == {
-            "ValueError: sample N can never be read (red [bold]b[/bold])": 2,
+            "ValueError: sample N can never be read (red [bold]b[…])": 2,
             "ConnectionError: sample N lost its sandbox": 1,
         }
         assert {key[0] for key, row in errors.samples.items() if row.has_error} == {1, 3, 6}
