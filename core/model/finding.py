@@ -19,7 +19,7 @@ ACKNOWLEDGED = "you acknowledge it"
 
 def worse(one: Severity, other: Severity) -> Severity:
     """Return the more severe of two: a finding that is open never eases."""
-    return max(one, other, key=SEVERITIES.index)
+    return one if SEVERITIES.index(one) >= SEVERITIES.index(other) else other
 
 
 SAME_START_S = 5.0

@@ -83,7 +83,11 @@ def test_a_key_is_told_in_the_thread_that_reads_it_before_it_waits_for_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[object] = []
-    monkeypatch.setattr(OpenDriver, "process_message", lambda _self, message: told.append(message))
+
+    def process(_driver: OpenDriver, message: object) -> None:
+        told.append(message)
+
+    monkeypatch.setattr(OpenDriver, "process_message", process)
     driver = RoomDriver.__new__(RoomDriver)
     driver.key_arrived = lambda: told.append("a key")
     key, other = events.Key("j", "j"), events.AppBlur()

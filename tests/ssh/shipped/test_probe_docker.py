@@ -92,7 +92,7 @@ def test_a_docker_that_hangs_is_stuck_after_its_time(
     began = time.monotonic()
     with pytest.raises(Stuck):
         reader.read()
-    assert time.monotonic() - began < 500
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("stats", ["sleep 1000", "exit 1", "yes | head -c 3000000"])
