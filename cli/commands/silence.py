@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TypeVar
 
 from cli.commands.desk_protocols import DeskReader
 from cli.render.plain import print_note
 from core.errors import NoMachineReached, TargetUnknown
-from core.events import Event, ProcessGone, ProcessSeen, TasksSeen
+from core.events import Event, ProcessGone, ProcessSeen, ReadFailed, TasksSeen
 from core.fleet import Fleet
 from core.format import duration_in_words
 from core.ids import ProcessKey
@@ -39,18 +38,20 @@ async def found_target(
         TargetUnknown: Nothing has this name.
     """
     clock = asyncio.get_running_loop().time
+    news = _News()
     noted = set[ProcessKey]()
-    while True:
-        news = asyncio.Event()
-        stop = desk.listen(partial(_note, news))
-        try:
+    stop = desk.listen(news.take)
+    try:
+        while True:
+            news.arrived.clear()
             with silence_named(desk.fleet, polled=polled):
                 try:
                     return await find()
                 except TargetUnknown as error:
                     blocked = _blocked(desk.fleet, error.machine)
+                    unlisted = [key for key in noted - news.answered if key in desk.fleet.processes]
                     left = until - clock()
-                    if not blocked or left <= 0:
+                    if not (blocked or unlisted) or left <= 0:
                         raise
             if not noted.issuperset(blocked):
                 noted.update(blocked)
@@ -58,14 +59,27 @@ async def found_target(
                 wait = f"for at most {duration_in_words(left)} more"
                 print_note(f"waiting for {names}, which may be blocked, {wait}")
             with suppress(TimeoutError):
-                await asyncio.wait_for(news.wait(), left)
-        finally:
-            stop()
+                await asyncio.wait_for(news.arrived.wait(), left)
+    finally:
+        stop()
 
 
-def _note(news: asyncio.Event, event: Event) -> None:
-    if isinstance(event, TasksSeen | ProcessSeen | ProcessGone):
-        news.set()
+class _News:
+    """What happens to the processes of a fleet while a command waits."""
+
+    def __init__(self) -> None:
+        self.arrived = asyncio.Event()
+        """Set by any news of a process."""
+        self.answered = set[ProcessKey]()
+        """Those whose tasks were listed, or will not be. A process is live before that."""
+
+    def take(self, event: Event) -> None:
+        """Keep what an event says of a process."""
+        if isinstance(event, TasksSeen | ReadFailed | ProcessGone):
+            self.answered.add(event.process)
+        elif not isinstance(event, ProcessSeen):
+            return
+        self.arrived.set()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Whatever an eval answers, the headless commands print it harmless, and none of it is a crash."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from cli.commands.samples import print_sample, print_samples
 from cli.parser.observation import SampleCommand, SamplesCommand
 from cli.render.plain import print_error, print_lines
 from core.errors import RequestFailed
-from core.events import ContentRevealed
+from core.events import ContentRevealed, Event
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.ports import Reply
@@ -47,6 +47,10 @@ class Answering:
     async def first_poll(self, timeout: float) -> bool:
         del timeout
         return True
+
+    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        del listener
+        return lambda: None
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         del process, path, deadline

@@ -142,10 +142,10 @@ class SinceController:
         elif opens:
             dialog = SinceDialog(*self._told)
             self._open = (dialog, before)
-            self._ui.open(dialog, self._closed)
+            self._ui.open(dialog, self._dismissed)
         else:
             self._ui.say(f"Press L to see what changed since {fmt.clock(before.at)}.")
         return True
 
-    def _closed(self, _: None) -> None:
+    def _dismissed(self, _: None) -> None:
         self._open = None
