@@ -192,7 +192,10 @@ class ProbeSession:
 
     async def _ask(self, frame: Frame, timeout: float | None = None) -> Reply:
         number = next(self._ids)
-        queued = self._enqueue(replace(frame, head={**frame.head, "id": number}))
+        try:
+            queued = self._enqueue(replace(frame, head={**frame.head, "id": number}))
+        except BrokenFrame as error:
+            raise RequestFailed(f"not sent: {error.message}") from error
         if queued is None:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         pending = _Pending(queued, asyncio.get_running_loop().create_future())
