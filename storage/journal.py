@@ -29,6 +29,7 @@ from storage.identity import operator_name
 from storage.order_rows import IS_OPEN
 from storage.past import read_mutes, read_past
 from storage.retention import EventFilter
+from storage.told import forget_told
 
 TIDY_EVERY_S = 600.0
 """How often the journal thins and limits itself, seconds."""
@@ -190,6 +191,7 @@ class Journal:
                 "DELETE FROM mute WHERE at < ?", (now - MAX_MUTE_S,)
             )
         )
+        await self._database.write(lambda connection: forget_told(connection, now))
         steps = (
             *_MAX_ROUNDS * (_drop_oldest,),
             _drop_all_events,

@@ -30,7 +30,7 @@ class ToldRecord:
         """See `Claims.note_known`."""
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM told WHERE at < ?", (now - KEPT_S,))
+            forget_told(connection, now)
             sql = "SELECT 1 FROM told WHERE account = ? LIMIT 1"
             if connection.execute(sql, (account,)).fetchone():
                 return
@@ -91,6 +91,11 @@ class ToldRecord:
         rows = [(account, column_text(each), self._desk) for each in findings]
         sql = "DELETE FROM told WHERE account = ? AND finding = ? AND desk = ? AND NOT is_sent"
         await self._database.write(lambda connection: connection.executemany(sql, rows))
+
+
+def forget_told(connection: sqlite3.Connection, now: float) -> None:
+    """Delete what addresses heard more than `KEPT_S` before `now`, Unix seconds at the desk."""
+    connection.execute("DELETE FROM told WHERE at < ?", (now - KEPT_S,))
 
 
 def _columns(finding: Finding) -> tuple[str, int]:
