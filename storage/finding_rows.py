@@ -12,6 +12,9 @@ from core.model.finding import Finding
 from storage.event_columns import column_text
 from storage.past import finding_body, finding_of, last_change
 
+TOLD_KEPT_S = 90 * 86_400.0
+"""How long it is remembered that an address heard of a finding, seconds."""
+
 _KEEP = """
 INSERT INTO finding (id, at, body) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
@@ -65,6 +68,11 @@ def write_findings(
         row = (column_text(kept.id), last_change(kept), finding_body(kept))
         connection.execute(_KEEP, row)
     return tuple(same)
+
+
+def forget_told(connection: sqlite3.Connection, now: float) -> None:
+    """Delete what addresses heard more than `TOLD_KEPT_S` before `now`, Unix seconds."""
+    connection.execute("DELETE FROM told WHERE at < ?", (now - TOLD_KEPT_S,))
 
 
 def _open_twin(

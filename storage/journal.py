@@ -24,12 +24,11 @@ from core.model.task import ProgressPoint
 from core.ports import Clock, MutesRead
 from storage.database import Database
 from storage.event_columns import event_columns, task_columns
-from storage.finding_rows import acknowledged_findings, write_findings
+from storage.finding_rows import acknowledged_findings, forget_told, write_findings
 from storage.identity import operator_name
 from storage.order_rows import IS_OPEN
 from storage.past import read_mutes, read_past
 from storage.retention import EventFilter
-from storage.told import forget_told
 
 TIDY_EVERY_S = 600.0
 """How often the journal thins and limits itself, seconds."""

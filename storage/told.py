@@ -8,9 +8,7 @@ from core.model.finding import SEVERITIES, Finding
 from core.notify.claims import LEASE_S, Claim
 from storage.database import Database
 from storage.event_columns import column_text
-
-KEPT_S = 90 * 86_400.0
-"""How long it is remembered that an address heard of a finding, seconds."""
+from storage.finding_rows import forget_told
 
 _PUT = """
 INSERT INTO told (account, finding, severity, at, desk, is_sent) VALUES (?, ?, ?, ?, ?, ?)
@@ -91,11 +89,6 @@ class ToldRecord:
         rows = [(account, column_text(each), self._desk) for each in findings]
         sql = "DELETE FROM told WHERE account = ? AND finding = ? AND desk = ? AND NOT is_sent"
         await self._database.write(lambda connection: connection.executemany(sql, rows))
-
-
-def forget_told(connection: sqlite3.Connection, now: float) -> None:
-    """Delete what addresses heard more than `KEPT_S` before `now`, Unix seconds at the desk."""
-    connection.execute("DELETE FROM told WHERE at < ?", (now - KEPT_S,))
 
 
 def _columns(finding: Finding) -> tuple[str, int]:

@@ -16,8 +16,9 @@ from core.notify.message import Message
 from core.notify.notifier import Notifier
 from core.notify.outbox import GATHER_S
 from storage.database import Database
+from storage.finding_rows import TOLD_KEPT_S
 from storage.journal import Journal
-from storage.told import KEPT_S, ToldRecord
+from storage.told import ToldRecord
 from tests.support.clocks import SetClock
 from tests.support.fleets import H1, NOW, running_fleet
 
@@ -209,7 +210,7 @@ async def test_a_room_that_stays_open_forgets_what_it_told_long_ago(tmp_path: Pa
     async with Database.at(tmp_path / "h.sqlite3") as database:
         journal, record = Journal(database, limit_mib=64, clock=SetClock(NOW)), ToldRecord(database)
         await record.note_known("PHONE", [alarm()], NOW)
-        await journal.tidy(NOW + KEPT_S - 1)
+        await journal.tidy(NOW + TOLD_KEPT_S - 1)
         assert (await record.claim("PHONE", [alarm()], now=NOW, every=60)).told == {"a"}
-        await journal.tidy(NOW + KEPT_S + 1)
+        await journal.tidy(NOW + TOLD_KEPT_S + 1)
         assert (await record.claim("PHONE", [alarm()], now=NOW, every=60)).mine == {"a"}
