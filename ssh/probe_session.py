@@ -182,17 +182,18 @@ class ProbeSession:
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """See `core.ports.MachineConnection.request`."""
         if self._places.locked():
-            raise TooBusy(
-                f"{MAX_PENDING_REQUESTS} requests to {self._machine} are already pending",
-                "try again",
-            )
+            why = f"{MAX_PENDING_REQUESTS} requests to {self._machine} are already pending"
+            raise TooBusy(why, "try again")
         frame = replace(frame, head={**frame.head, "deadline": deadline})
         async with self._places:
             return await self._ask(frame, deadline + REPLY_GRACE_S)
 
     async def _ask(self, frame: Frame, timeout: float | None = None) -> Reply:
         number = next(self._ids)
-        queued = self._enqueue(replace(frame, head={**frame.head, "id": number}))
+        try:
+            queued = self._enqueue(replace(frame, head={**frame.head, "id": number}))
+        except BrokenFrame as error:
+            raise RequestFailed(f"not sent: {error.message}") from error
         if queued is None:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         pending = _Pending(queued, asyncio.get_running_loop().create_future())
@@ -201,10 +202,10 @@ class ProbeSession:
             async with asyncio.timeout(timeout):
                 return await pending.answered
         except TimeoutError as error:
+            why = f"no answer from {self._machine} within {timeout:.0f} s"
             if not queued.is_handed:
                 why = f"not sent: {self._machine} accepted no data for {timeout:.0f} s"
-                raise RequestFailed(why) from error
-            raise RequestFailed(f"no answer from {self._machine} within {timeout:.0f} s") from error
+            raise RequestFailed(why) from error
         finally:
             del self._pending[number]
             if not self._ended:

@@ -1,5 +1,6 @@
 """The variables that a machine's Inspect needs to read the log of a task."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -9,8 +10,8 @@ from core.ids import MachineName, TaskKey
 
 LogVariables = Callable[[Fleet, MachineName, str, str], Awaitable[Mapping[str, str]]]
 """Returns the variables for a log, by the fleet, the machine, the run's id and the location."""
-MAX_VARIABLES_CHARS = 16_000
-"""Characters of all variables of a read, which travel in the head of its frame."""
+MAX_VARIABLES_BYTES = 16_000
+"""Bytes of all variables of a read as JSON; they travel in the head of its frame."""
 
 
 async def no_variables(
@@ -37,7 +38,6 @@ async def with_access(
         return frame
     location = fleet.tasks[task].row.log_location
     variables = await log_variables(fleet, task.machine, process.run, location)
-    size = sum(len(name) + len(value) for name, value in variables.items())
-    if not variables or size > MAX_VARIABLES_CHARS:
+    if not variables or len(json.dumps(dict(variables))) > MAX_VARIABLES_BYTES:
         return frame
     return replace(frame, head={**frame.head, "variables": dict(variables)})

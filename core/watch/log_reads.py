@@ -1,5 +1,6 @@
 """Reads of logs: which logs to read, the frames that ask for them, and their answers as events."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,8 +22,8 @@ MAX_LOCATION_LENGTH = 4_096
 """Maximum characters of a log's location; a log with a longer one is not read."""
 MAX_BATCH_LOGS = 50
 """Logs that one start of Inspect reads."""
-_MAX_BATCH_CHARACTERS = 40_000
-"""Characters of all locations of a batch: its frame's head must stay under 64 KiB."""
+_MAX_BATCH_BYTES = 40_000
+"""Bytes of all locations of a batch as JSON: its frame's head must stay under 64 KiB."""
 _MAX_PYTHONS = 5
 _MAX_ROWS_BYTES = 8 * 1024 * 1024
 """Bytes of one answer from which on the logs come without sample rows."""
@@ -70,8 +71,8 @@ def batch_of(fleet: Fleet, tasks: Sequence[TaskKey]) -> tuple[TaskKey, ...]:
     batch: list[TaskKey] = []
     size = 0
     for key in tasks[:MAX_BATCH_LOGS]:
-        size += len(fleet.tasks[key].row.log_location)
-        if batch and size > _MAX_BATCH_CHARACTERS:
+        size += len(json.dumps(fleet.tasks[key].row.log_location))
+        if batch and size > _MAX_BATCH_BYTES:
             break
         if _reader(fleet, key) == _reader(fleet, tasks[0]):
             batch.append(key)
@@ -80,8 +81,9 @@ def batch_of(fleet: Fleet, tasks: Sequence[TaskKey]) -> tuple[TaskKey, ...]:
 
 def _reader(fleet: Fleet, task: TaskKey) -> tuple[object, ...]:
     location = fleet.tasks[task].row.log_location
-    # A log at a URL may need the environment of its own eval.
-    own = (task.process,) if "://" in location and not location.startswith("file://") else ()
+    # A log at a URL may need the environment of its own eval, and a folder has its own secrets.
+    is_remote = "://" in location and not location.startswith("file://")
+    own = (task.process, location.rpartition("/")[0]) if is_remote else ()
     return (*pythons(fleet, task)[:1], _data_dir(fleet, task), *own)
 
 

@@ -192,6 +192,7 @@ class JumpHosts:
             MachineError: The host can't be reached, or the login failed, now or a moment ago.
         """
         jump = self._jumps.setdefault((way.known_hosts, _alike(route)), _Jump())
+        jump.waiting.pop(way.machine, None)  # it tries now, and is told only if that fails
         while True:
             shared = jump.shared
             if shared is None or not shared.takes_more():
@@ -212,7 +213,6 @@ class JumpHosts:
                         continue  # the operator can be asked now
                     raise jump.failed_for(way, error) from error.__cause__
                 undo.pop_all()
-                jump.waiting.pop(way.machine, None)
                 return seat, jump.credentials
 
     async def _open(self, jump: _Jump, route: tuple[Hop, ...], way: Way) -> Connected:

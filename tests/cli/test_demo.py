@@ -11,6 +11,7 @@ import pytest
 
 from cli.commands.demo import report, tasks_of
 from cli.commands.demo_eval import remove_forgotten, size_for, start
+from cli.event_loop import GRACE_S
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import short_folder
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
@@ -84,7 +85,7 @@ def test_an_interrupt_ends_the_eval_and_leaves_nothing(
     until_it_runs(child)
     the_eval_in(place)
     child.send_signal(number)
-    assert child.wait(WAIT_S) == 128 + number
+    assert child.wait(GRACE_S) == 128 + number
     assert child.stderr.read() == b""
     nothing_is_left(place)
     assert child.stdout is not None

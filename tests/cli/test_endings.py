@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import cli.main
+from cli.event_loop import GRACE_S
 from cli.main import main
 from core.errors import LinkRefused, UsageWrong, first_error
 from core.ids import MachineName
@@ -90,7 +91,7 @@ def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
         assert line
     [probe] = wait_until(lambda: children_of(child.pid), "the probe runs")
     child.send_signal(number)
-    assert child.wait(WAIT_S) == status
+    assert child.wait(GRACE_S) == status
     assert child.stderr.read() == b""
     wait_until(lambda: not lives(probe), "the probe is gone")
     child.stdout.close()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from cli.event_loop import GRACE_S
 from tests.support.commands import Home, machine
 from tests.support.ctl import Ctl
 from tests.support.evals import Eval, Evals
 from tests.support.shared_evals import hostile_group, parked_group
-from tests.support.waiting import WAIT_S
 
 OURS = {"machine", "age_seconds"}
 CLOCKS = {"tokens_per_second", "total_time", "as_of"}
@@ -237,7 +237,7 @@ def test_a_watch_reports_an_eval_from_its_start_to_its_end(home: Home, evals: Ev
         if seen[-1]["event"] == "SamplesSeen":
             gate.touch()
     child.terminate()
-    assert child.wait(WAIT_S) == 143
+    assert child.wait(GRACE_S) == 143
     child.stdout.close()
     kinds = [each["event"] for each in seen]
     assert kinds[0] in {"LinkChanged", "MachineNamed"}

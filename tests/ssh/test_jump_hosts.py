@@ -6,7 +6,10 @@ import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import asyncssh
 import pytest
@@ -20,7 +23,7 @@ from ssh.links import jump_hosts
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
 from ssh.links.hop_login import Connected
-from ssh.links.jump_hosts import JumpHosts, Way
+from ssh.links.jump_hosts import JumpHosts, Seat, Way
 from ssh.links.ssh_config import Hop, resolve_route
 from tests.support.reached import HOMES_EVALS, PYTHON, connection_of
 from tests.support.receiving import Receiver, receiving
@@ -261,6 +264,43 @@ async def test_a_failure_holds_for_all_machines_until_the_operator_asks(
     await asyncio.gather(*(failure(number) for number in range(50)))
     assert tries == ["a", "a"]
     assert all(isinstance(each, LinkLost) and each.is_silent is is_silent for each in errors)
+
+
+async def test_a_machine_that_reaches_its_jump_host_by_itself_is_not_told_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would count as help for its next failure, which lies behind that host."""
+    monkeypatch.setattr(jump_hosts, "FIRST_PAUSE_S", 0.0)
+    path = tmp_path / "config"
+    path.write_text("Host gpu*\n  ProxyJump a\n")
+    route = await resolve_route(MachineConfig(name=MachineName("gpu1"), ssh_config=str(path)))
+    is_up, told, jumps = asyncio.Event(), list[str](), JumpHosts()
+    connection: Any = SimpleNamespace(
+        is_closed=lambda: False, close=lambda: None, wait_closed=partial(asyncio.sleep, 0)
+    )
+
+    async def login(
+        hop: Hop, before: asyncssh.SSHClientConnection | None, credentials: Credentials
+    ) -> Connected:
+        del hop, before, credentials
+        await asyncio.sleep(0)
+        if not is_up.is_set():
+            raise LinkLost(MachineName("gpu1"), "it is away")
+        return Connected(connection, None)
+
+    async def join(name: str) -> Seat:
+        on_reached = partial(told.append, name)
+        way = Way(MachineName(name), tmp_path, login, is_interactive=False, on_reached=on_reached)
+        return (await jumps.join(route[:-1], way))[0]
+
+    for name in ("gpu1", "gpu2", "gpu3"):
+        with pytest.raises(LinkLost):
+            await join(name)
+    is_up.set()
+    seats = await asyncio.gather(join("gpu1"), join("gpu2"))
+    assert told == ["gpu3"]
+    for seat in seats:
+        await seat.close()
 
 
 async def test_two_names_of_one_jump_host_are_one_host(sshd: Sshd, tmp_path: Path) -> None:

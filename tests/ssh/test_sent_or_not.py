@@ -93,3 +93,13 @@ async def test_only_a_frame_that_waits_can_be_withdrawn() -> None:
     assert await queue.next_write() == b"13"
     assert not queue.withdraw(first)
     assert not queue.withdraw(third)
+
+
+async def test_a_request_that_is_too_long_for_a_frame_fails_alone(tmp_path: Path) -> None:
+    connection = connection_of(HERE, tmp_path / "unused")
+    async with receiving(connection) as received:
+        await received.hello()
+        long = Frame("logs", {"asked": {"what": "summaries", "logs": ["x" * 70_000]}})
+        with pytest.raises(RequestFailed, match=r"^not sent: a head of \d+ bytes"):
+            await connection.request(long, deadline=WAIT_S)
+        assert (await connection.request(Frame("facts"), deadline=WAIT_S)).body

@@ -68,11 +68,11 @@ def findings(home: Home, kind: str, *words: str) -> list[dict[str, Any]]:
     return [each for each in found if each["kind"] == kind]
 
 
-def wait_found(home: Home, kind: str, *severities: str) -> dict[str, Any]:
-    """Return the open finding of a kind once it has one of the severities."""
+def wait_found(home: Home, kind: str, *severities: str, about: str = "") -> dict[str, Any]:
+    """Return the open finding of a kind about something once it has one of the severities."""
 
     def there() -> dict[str, Any] | None:
-        now = findings(home, kind)
+        now = [each for each in findings(home, kind) if about in each["evidence"]]
         return next((each for each in now if each["severity"] in severities), None)
 
     what = f"{kind} is {' or '.join(severities)}"
@@ -155,11 +155,10 @@ def test_a_disk_of_logs_that_fills(home: Home, evals: Evals) -> None:
         with watching(home, one.data_dir):
             filled = disk / "filled"
             filled.write_bytes(bytes(59 * 2**20))
-            low = wait_found(home, "pressure", "suspect")
-            assert str(disk) in low["evidence"]
+            low = wait_found(home, "pressure", "suspect", about=str(disk))
             with filled.open("ab") as more:
                 more.write(bytes(4 * 2**20))
-            full = wait_found(home, "pressure", "alarm")
+            full = wait_found(home, "pressure", "alarm", about=str(disk))
             assert full["id"] == low["id"]
             filled.unlink()
             wait_closed(home, full)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.desk.log_access import MAX_VARIABLES_CHARS, with_access
+from core.desk.log_access import MAX_VARIABLES_BYTES, with_access
 from core.errors import SecretMissing
 from core.fleet import Fleet
 from core.ids import MachineName
@@ -65,7 +65,12 @@ def _ended(run: str | None) -> Fleet:
 
 @pytest.mark.parametrize(
     ("run", "value", "is_sent"),
-    [(OURS.id, "v", True), (None, "v", False), (OURS.id, "v" * MAX_VARIABLES_CHARS, False)],
+    [
+        (OURS.id, "v", True),
+        (None, "v", False),
+        (OURS.id, "v" * MAX_VARIABLES_BYTES, False),
+        (OURS.id, "é" * (MAX_VARIABLES_BYTES // 2), False),  # six bytes each, as JSON
+    ],
 )
 async def test_a_read_bears_the_variables_of_the_tasks_run(
     run: str | None, value: str, is_sent: bool
@@ -93,3 +98,16 @@ def test_logs_at_urls_are_read_process_by_process() -> None:
     keys = unread_tasks(fleet, H1)
     assert len(keys) == 2
     assert batch_of(fleet, keys) == keys[:1]
+
+
+def test_a_log_at_another_url_is_not_read_with_the_secrets_of_the_one_before() -> None:
+    """The variables of a read are those of its first log; an eval may name any others."""
+    places = ("s3://bucket/x/a.eval", "s3://bucket/x/b.eval", "s3://another/c.eval")
+    rows = [
+        task_row(f"t{number}", status="completed", log_location=location)
+        for number, location in enumerate(places)
+    ]
+    fleet = fleet_after(process_seen(python="/a/python"), tasks_seen(*rows))
+    assert batch_of(fleet, [task_key(f"t{number}") for number in range(3)]) == (
+        task_key("t0"), task_key("t1"),
+    )  # fmt: skip

@@ -113,8 +113,11 @@ def test_the_request_names_the_logs_and_the_interpreters_that_the_desk_knows() -
     assert encode(frame)
 
 
-def test_a_batch_fits_into_a_frame_and_shares_an_interpreter_and_a_data_folder() -> None:
-    long = "/" + "x" * 3_000
+@pytest.mark.parametrize("letters", ["x" * 3_000, "é" * 3_000], ids=["ascii", "escaped"])
+def test_a_batch_fits_into_a_frame_and_shares_an_interpreter_and_a_data_folder(
+    letters: str,
+) -> None:
+    long = f"/{letters}"
     rows = [
         task_row(f"t{number}", status="completed", log_location=f"{long}{number}")
         for number in range(MAX_BATCH_LOGS + 20)
