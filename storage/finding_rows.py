@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from core.finding_events import SameFinding
@@ -10,6 +11,9 @@ from core.judge.finding_list import covers
 from core.model.finding import Finding
 from storage.event_columns import column_text
 from storage.past import finding_body, finding_of, last_change
+
+TOLD_KEPT_S = 90 * 86_400.0
+"""How long it is remembered that an address heard of a finding, seconds."""
 
 _KEEP = """
 INSERT INTO finding (id, at, body) VALUES (?, ?, ?)
@@ -43,8 +47,9 @@ def write_findings(
     """
     same: list[SameFinding] = []
     named: list[Finding] = []
+    closing = {each.id for each in findings if not each.is_open}
     for finding in findings:
-        twin = _open_twin(connection, finding) if finding.is_open else None
+        twin = _open_twin(connection, finding, closing) if finding.is_open else None
         if twin is None:
             named.append(finding)
             continue
@@ -65,17 +70,25 @@ def write_findings(
     return tuple(same)
 
 
-def _open_twin(connection: sqlite3.Connection, finding: Finding) -> Finding | None:
+def forget_told(connection: sqlite3.Connection, now: float) -> None:
+    """Delete what addresses heard more than `TOLD_KEPT_S` before `now`, Unix seconds."""
+    connection.execute("DELETE FROM told WHERE at < ?", (now - TOLD_KEPT_S,))
+
+
+def _open_twin(
+    connection: sqlite3.Connection, finding: Finding, closing: AbstractSet[str]
+) -> Finding | None:
     """Return the open finding of another room that tells of the same; None: there is none.
 
-    A finding that the history has open itself has no twin.
+    A finding that the history has open itself has no twin. Those of `closing`, by id, are closed
+    by the same write.
     """
     if finding.identity == finding.id:
         return None  # each room gives it this id
     begin = column_text(finding.identity)
     rows = connection.execute(_LIKE, (f"{begin}:", f"{begin};")).fetchall()
     known = [each for (body,) in rows if (each := finding_of(body)) is not None and each.is_open]
-    alike = [each for each in known if each.is_same_as(finding)]
+    alike = [each for each in known if each.is_same_as(finding) and each.id not in closing]
     if not alike or any(each.id == finding.id for each in alike):
         return None
     return min(alike, key=lambda each: (each.opened_at, each.id))

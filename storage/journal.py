@@ -24,7 +24,7 @@ from core.model.task import ProgressPoint
 from core.ports import Clock, MutesRead
 from storage.database import Database
 from storage.event_columns import event_columns, task_columns
-from storage.finding_rows import acknowledged_findings, write_findings
+from storage.finding_rows import acknowledged_findings, forget_told, write_findings
 from storage.identity import operator_name
 from storage.order_rows import IS_OPEN
 from storage.past import read_mutes, read_past
@@ -190,6 +190,7 @@ class Journal:
                 "DELETE FROM mute WHERE at < ?", (now - MAX_MUTE_S,)
             )
         )
+        await self._database.write(lambda connection: forget_told(connection, now))
         steps = (
             *_MAX_ROUNDS * (_drop_oldest,),
             _drop_all_events,

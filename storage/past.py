@@ -34,6 +34,11 @@ _EVENTS = (
 )
 
 
+_STALE = (
+    "SELECT body FROM finding WHERE at < ? AND CASE WHEN json_valid(body)"
+    " THEN json_extract(body, '$.closed_at') IS NULL"
+    " AND coalesce(json_extract(body, '$.is_kept'), 0) = 0 END ORDER BY at DESC LIMIT ?"
+)
 _SPIN_UPS = "SELECT body FROM event WHERE kind = 'SpinUpTimed' AND at >= ? ORDER BY id DESC LIMIT ?"
 MAX_SPIN_UPS = 2_000
 """Newest spin-ups that are read."""
@@ -60,6 +65,7 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
         " END ORDER BY at DESC LIMIT ?",
         (since, MAX_FINDINGS),
     ).fetchall()
+    stale = connection.execute(_STALE, (since, MAX_FINDINGS)).fetchall()
     spin_ups = connection.execute(_SPIN_UPS, (since - _SPIN_UPS_KEPT_S, MAX_SPIN_UPS)).fetchall()
     timed = [_event(body) for (body,) in reversed(spin_ups)]
     return Past(
@@ -67,6 +73,9 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
         events=tuple(event for (body,) in reversed(events) if (event := _event(body)) is not None),
         findings=tuple(
             finding for (body,) in reversed(findings) if (finding := finding_of(body)) is not None
+        ),
+        stale=tuple(
+            finding for (body,) in reversed(stale) if (finding := finding_of(body)) is not None
         ),
         since=since,
         mutes=tuple(event for _, event in read_mutes(connection, 0)),

@@ -8,9 +8,7 @@ from core.model.finding import SEVERITIES, Finding
 from core.notify.claims import LEASE_S, Claim
 from storage.database import Database
 from storage.event_columns import column_text
-
-KEPT_S = 90 * 86_400.0
-"""How long it is remembered that an address heard of a finding, seconds."""
+from storage.finding_rows import forget_told
 
 _PUT = """
 INSERT INTO told (account, finding, severity, at, desk, is_sent) VALUES (?, ?, ?, ?, ?, ?)
@@ -30,7 +28,7 @@ class ToldRecord:
         """See `Claims.note_known`."""
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM told WHERE at < ?", (now - KEPT_S,))
+            forget_told(connection, now)
             sql = "SELECT 1 FROM told WHERE account = ? LIMIT 1"
             if connection.execute(sql, (account,)).fetchone():
                 return

@@ -143,8 +143,10 @@ class _FindingWatch:
         if self.over.done():
             return
         if finding.is_muted(at):
-            if change.word != "closed":
+            if finding.is_open:
                 self._hushed.add(finding.identity)
+            else:
+                self._hushed.discard(finding.identity)
             return
         self._hushed.discard(finding.identity)
         if finding.is_open:

@@ -39,7 +39,7 @@ TARGET is one of:
 Without a machine, a name must match on one machine only. A TARGET with several
 readings is refused; the message lists full names, which have one reading each:
   @machine:PID   @machine:PID:task-id   @machine:PID:task-id#ID/EPOCH
-evalroom prints names with %XX (two hex digits of a byte) for a blank, a #, a %
+evalroom prints names with %XX (two hex digits of a byte) for a space, a #, a %
 and other odd characters. You can type a name as it is, or as it is printed.
 """
 

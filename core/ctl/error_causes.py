@@ -22,7 +22,12 @@ _REPR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,100})\((?P<quote>['\"])(?P<messag
 _EMPTY_REPR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,100})\(\)\Z")
 _VARYING = (
     (re.compile(r"(?:\\x1b|\x1b)\[[0-9;]*[A-Za-z]"), ""),
-    (re.compile(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`"), "'…'"),
+    (
+        re.compile(
+            r"(?<!\w)[bBfFrRuU]{0,2}\\?'(?:[^']|'(?=\w))*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)"
+        ),
+        "'…'",
+    ),  # also one that ends in a later line, or behind the cut
     (re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\")\]]+"), "…"),
     (re.compile(r"(?<![\w/.-])(/var/[\w.-]+/[\w.-]+)(?:/[\w.@+-]*)+"), r"\1/…"),
     (re.compile(r"(?<![\w/.-])(?!/var/)(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*"), "…"),

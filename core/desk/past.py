@@ -39,6 +39,8 @@ class Past:
         spin_ups: The spin-ups of tasks, oldest first, also of machines that are not named now.
         since: Processes that ended before this are left out, Unix seconds at the desk. Those that
             had not ended are all included: the first list of a probe shows which of them are gone.
+        stale: Findings that have been open and unchanged since before `since`, oldest first, except
+            those that wait for the operator: their room ended with them open.
     """
 
     events: tuple[Event, ...] = ()
@@ -46,6 +48,7 @@ class Past:
     since: float = 0.0
     mutes: tuple[FindingsMuted, ...] = ()
     spin_ups: tuple[SpinUpTimed, ...] = ()
+    stale: tuple[Finding, ...] = ()
 
 
 NOTHING = Past()
@@ -106,7 +109,7 @@ def leftover_findings(fleet: Fleet, past: Past) -> tuple[Finding, ...]:
     restored = {finding.id for finding in fleet.findings}
     return tuple(
         closed(finding, fleet.at)
-        for finding in past.findings
+        for finding in (*past.stale, *past.findings)
         if finding.closed_at is None
         and not finding.waits
         and finding.id not in restored

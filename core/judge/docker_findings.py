@@ -73,8 +73,11 @@ def judge_docker(before: Fleet, after: Fleet, name: MachineName, at: float) -> I
         if has_just_failed:
             break  # one failed reading proves nothing, and closes nothing
         if key.machine == name and task.has_sandboxes:
+            identity = f"sandbox:{_identity(task)}"
             trouble = _trouble(after, task, docker, last)
-            yield from _one(after, f"sandbox:{_identity(task)}", trouble, machine, at, task=key)
+            if trouble is None and _is_first_look(after, task, identity, docker, last):
+                continue
+            yield from _one(after, identity, trouble, machine, at, task=key)
     for process in processes_of(after, name):
         trouble = _unseen(process, docker)
         identity = f"unseen:{name}:{process.key.pid}:{process.key.start}"
@@ -163,6 +166,23 @@ def _trouble(
     names = _named([f"{shown(sample, _ID_LIMIT)}/{epoch}" for sample, epoch in lost])
     have = plural(len(lost), "running sample no longer has", "running samples no longer have")
     return "alarm", len(lost), sentences(f"{have} a sandbox: {names}", _LOSS)
+
+
+def _is_first_look(
+    after: Fleet, task: Task, identity: str, docker: Docker, last: MachineFacts | None
+) -> bool:
+    """Whether a reading closes nothing: it is the first good one, and samples need two.
+
+    A finding that Docker itself is down closes at once.
+    """
+    if docker.state is not ToolState.OK or (last is not None and last.docker.state is docker.state):
+        return False
+    if task.state is not TaskState.RUNNING or after.is_gone(task.key.process):
+        return False
+    known = open_finding(after, f"{identity}:")
+    was_down = last is not None and last.docker.state in _DOWN
+    tells_of_that = last is not None and known is not None and known.text == _down(last.docker)[2]
+    return not (was_down and tells_of_that)
 
 
 def _stopped(now: list[Sandbox], then: list[Sandbox]) -> tuple[Severity, int, str] | None:

@@ -244,6 +244,7 @@ class Observer:
         # A process that was known before this probe started and is not listed has ended.
         for key in [key for key in self._sent if key not in listed]:
             self._refused_since.pop(key, None)
+            self._listed_logs.pop(key, None)
             if self._sent.pop(key) is not None:
                 yield ProcessGone(at=at, process=key, last_seen_at=self._left_at)
         known, self._found = self._found, {each.process: each.logs for each in dead}

@@ -27,6 +27,7 @@ from tests.support.desks import PROBE, FakeObserver, desk_of, frame_of, listed, 
 from tests.support.fleets import (
     H1,
     NOW,
+    link,
     log_read,
     process_gone,
     process_seen,
@@ -174,6 +175,20 @@ async def test_a_muted_finding_is_silent_both_ways_and_told_once_its_mute_has_en
         assert await watch.status() == ALARM_STATUS
     [(change, severity, _)] = stalls(capsys.readouterr().out)
     assert (change, severity) == ("opened", "alarm")
+
+
+async def test_what_opened_and_closed_while_it_was_muted_is_forgotten() -> None:
+    desk = desk_of(FakeConnection(H1), clock=SetClock(NOW))
+    command = WatchCommand(seconds=None, findings=True, until=None, timeout=5.0)
+    watch = watch_findings._FindingWatch(desk, command, None)  # pyright: ignore[reportPrivateUsage]
+    desk.listen(watch.on_event)
+    async with running(desk):
+        for event in (link(), FindingsMuted(at=NOW, id="a", mute=KIND), *EVAL, *SUSPECT):
+            desk.post(event)
+        await until(lambda: vars(watch)["_hushed"])
+        for event in OVER:
+            desk.post(event)
+        await until(lambda: not vars(watch)["_hushed"])
 
 
 async def test_the_end_of_a_muted_finding_prints_nothing(

@@ -65,6 +65,15 @@ async def test_what_was_closed_and_is_found_again_is_another_finding(tmp_path: P
         assert [each.is_open for each in (await one.past(0)).findings] == [False, True]
 
 
+async def test_what_closes_in_the_same_write_takes_in_nothing_new(tmp_path: Path) -> None:
+    async with two_rooms(tmp_path) as (one, two):
+        await one.keep_findings([full(NOW)])
+        again = full(NOW + 9_000)
+        assert await two.keep_findings([again, full(NOW, closed_at=NOW + 9_000)]) == ()
+        found = (await one.past(0)).findings
+    assert {each.id: each.is_open for each in found} == {full(NOW).id: False, again.id: True}
+
+
 async def test_a_room_that_opens_again_what_the_other_closed_takes_over_its_newer_id(
     tmp_path: Path,
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.desk.past import NOTHING, with_past
+from core.desk.past import NOTHING, leftover_findings, with_past
 from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
 from core.finding_events import FindingsMuted
 from core.fleet import Fleet
@@ -21,6 +21,7 @@ from storage.database import Database
 from storage.journal import Journal
 from storage.past import past_readonly
 from tests.support.clocks import SetClock
+from tests.support.fleets import fleet_after, named
 
 M = MachineName("h100-1")
 P = ProcessKey(M, 7, "boot:9")
@@ -116,6 +117,19 @@ async def test_a_history_without_mutes_is_read(tmp_path: Path) -> None:
         await journal.keep_findings([FINDING])
         await database.write(lambda connection: connection.execute("DROP TABLE mute"))
     assert past_readonly(path, 0).findings == (FINDING,)
+
+
+async def test_what_a_room_left_open_long_ago_is_closed_and_not_restored(tmp_path: Path) -> None:
+    kept, over = replace(FINDING, id="k:1", is_kept=True), replace(FINDING, id="o:1", closed_at=31)
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings([FINDING, kept, over])
+        past = await journal.past(9_000)
+    assert (past.findings, past.stale) == ((kept,), (FINDING,))
+    fleet = with_past(fleet_after(named(machine=M, at=9_500)), past)
+    assert [each.id for each in fleet.findings] == ["k:1"]
+    [closed] = leftover_findings(fleet, past)
+    assert (closed.id, closed.closed_at) == (FINDING.id, 9_500)
 
 
 async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from core.notify.message import Message
 from core.notify.notifier import Notifier
 from core.notify.outbox import GATHER_S
 from storage.database import Database
+from storage.finding_rows import TOLD_KEPT_S
 from storage.journal import Journal
 from storage.told import ToldRecord
 from tests.support.clocks import SetClock
@@ -203,3 +204,13 @@ async def test_a_finding_that_gets_the_id_of_another_room_was_told_already(tmp_p
         assert same.id == theirs.id
         again = await claims.claim("PHONE", [theirs], now=NOW + 100, every=0)
     assert (again.mine, again.told) == (frozenset[str](), frozenset({theirs.id}))
+
+
+async def test_a_room_that_stays_open_forgets_what_it_told_long_ago(tmp_path: Path) -> None:
+    async with Database.at(tmp_path / "h.sqlite3") as database:
+        journal, record = Journal(database, limit_mib=64, clock=SetClock(NOW)), ToldRecord(database)
+        await record.note_known("PHONE", [alarm()], NOW)
+        await journal.tidy(NOW + TOLD_KEPT_S - 1)
+        assert (await record.claim("PHONE", [alarm()], now=NOW, every=60)).told == {"a"}
+        await journal.tidy(NOW + TOLD_KEPT_S + 1)
+        assert (await record.claim("PHONE", [alarm()], now=NOW, every=60)).mine == {"a"}

@@ -98,6 +98,11 @@ def test_an_answer_without_a_log_is_refused() -> None:
             "docker: write /var/lib/docker/overlay2/ab/x: no space left on device",
             "docker: write /var/lib/docker/…: no space left on device",
         ),
+        ("ToolError: got 'the first line\nthe second'", "ToolError: got '…'"),
+        ("ToolError: got 'I can't do it' from it", "ToolError: got '…' from it"),
+        ("ToolError: got b'bytes' and f'more'", "ToolError: got '…' and '…'"),
+        ('ToolError: got "the first line\nthe second"', "ToolError: got '…'"),
+        ("ToolError: got `" + "x" * 900, "ToolError: got '…'"),
         ("", "an error without a message"),
     ],
 )

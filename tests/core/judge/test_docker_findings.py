@@ -143,6 +143,20 @@ def test_a_sandbox_that_is_gone_under_a_running_sample_is_a_finding() -> None:
     assert found.text.startswith("1 running sample no longer has a sandbox: 2/1.")
 
 
+@pytest.mark.parametrize("state", [ToolState.FAILED, ToolState.UNKNOWN])
+def test_one_reading_that_fails_does_not_close_what_is_still_lost(state: ToolState) -> None:
+    fleet = watched(
+        both(-1), read(0, box(1), box(2)), both(0), read(1, box(1)), both(1), read(2, box(1))
+    )
+    [found] = docker_findings(fleet)
+    for event in (read(3, state=state), both(3), read(4, box(1)), both(4), read(5, box(1))):
+        fleet = judged_after(event, fleet=fleet)
+        assert [each.id for each in docker_findings(fleet)] == [found.id]
+    for step in (6, 7):
+        fleet = judged_after(read(step, box(1), box(2)), both(step), fleet=fleet)
+    assert docker_findings(fleet) == []
+
+
 def test_samples_that_end_between_two_readings_lost_nothing() -> None:
     ended = samples_seen(sample(1), sample(2, status="completed"), at=NOW + STEP_S + 1)
     fleet = watched(
