@@ -4,7 +4,7 @@ It outlives the room: the operator may come back after a restart.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from core.model.finding import Severity
 from core.model.task import Task, TaskState
 
 MAX_TASKS = 3_000
-"""Tasks of a look that are kept, those of running processes before the others."""
+"""Tasks of a look that are stored, those of running processes before the others."""
 MAX_FINDINGS = 500
 
 
@@ -47,11 +47,13 @@ class Look:
         at: When, Unix seconds at the desk.
         findings: The findings, newest first.
         tasks: The tasks.
+        is_cut: Whether it lacks tasks, so that an old task may not be in it.
     """
 
     at: float
     findings: tuple[SeenFinding, ...] = ()
     tasks: tuple[SeenTask, ...] = ()
+    is_cut: bool = False
 
     @property
     def by_task(self) -> Mapping[TaskKey, SeenTask]:
@@ -68,7 +70,7 @@ def look_at(fleet: Fleet, now: float) -> Look:
             SeenFinding(each.id, each.identity, each.severity, each.is_open)
             for each in fleet.findings[:MAX_FINDINGS]
         ),
-        tasks=tuple(_seen(each) for each in tasks[:MAX_TASKS]),
+        tasks=tuple(_seen(each) for each in tasks),
     )
 
 
@@ -78,8 +80,10 @@ def _seen(task: Task) -> SeenTask:
 
 
 def look_to_json(look: Look) -> dict[str, Any]:
-    """Return a look as JSON for a file."""
-    return {"look": msgspec.to_builtins(look)}
+    """Return a look as JSON for a file, with `MAX_TASKS` tasks at most."""
+    is_cut = look.is_cut or len(look.tasks) > MAX_TASKS
+    kept = replace(look, tasks=look.tasks[:MAX_TASKS], is_cut=is_cut)
+    return {"look": msgspec.to_builtins(kept)}
 
 
 def look_of_json(stored: Mapping[str, Any]) -> Look | None:

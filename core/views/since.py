@@ -35,7 +35,7 @@ def since_lines(before: Look, now: Fleet) -> tuple[TextLine, ...]:
 
     Each task comes with what happened to it in order of time: its progress, errors, findings that
     opened, worsened and closed, milestones, and how it ended. Tasks come in the order of what
-    happened first, then machines.
+    happened first, then machines. Of a look that was cut, a task that it lacks is left out.
     """
     groups: dict[str, list[_Moment]] = {}
     for change in finding_changes(before.findings, now.findings):
@@ -43,6 +43,8 @@ def since_lines(before: Look, now: Fleet) -> tuple[TextLine, ...]:
             groups.setdefault(_name(now, change.finding), []).append(_of_finding(change))
     seen = before.by_task
     for key, task in now.tasks.items():
+        if before.is_cut and key not in seen:
+            continue
         moments = list(_of_task(seen.get(key), task))
         if moments:
             groups.setdefault(_task_name(now, key), []).extend(moments)

@@ -60,6 +60,17 @@ def test_an_end_and_a_closing_are_said() -> None:
     assert any("opened: alarm" in line for line in lines)
 
 
+def test_of_more_tasks_than_are_stored_none_is_called_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.views.look.MAX_TASKS", 3)
+    rows = [task_row(f"t{number}", done=3, total=9) for number in range(5)]
+    fleet = judged_after(named(), link(), process_seen(), tasks_seen(*rows))
+    assert texts(fleet, fleet) == []
+    stored = look_of_json(json.loads(json.dumps(look_to_json(look_at(fleet, NOW)))))
+    assert stored is not None
+    assert len(stored.tasks) == 3
+    assert since_lines(stored, fleet) == ()
+
+
 def test_a_new_task_is_said_with_its_counts() -> None:
     before = judged_after(named(), link())
     now = judged_after(process_seen(), tasks_seen(task_row(done=3, total=9)), fleet=before)
