@@ -25,6 +25,8 @@ ERRORS_INTERVAL_S = 30.0
 """Seconds between two polls of errored samples that other answers left out."""
 CAUSES_INTERVAL_S = 15.0
 """Minimum seconds between two reads of why samples of a task errored."""
+CAUSES_RETRY_S = 120.0
+"""Seconds until a read of causes that failed is made again; its answer ends the poll."""
 SCORE_INTERVAL_S = 60.0
 """Seconds between two polls of a running score."""
 FULL_READ_INTERVAL_S = 120.0
@@ -227,7 +229,7 @@ def _of_task(polled: _PolledTask, reload: int) -> Iterator[Poll]:
             process=key.process,
             name=f"c/{place}",
             path=_causes_path(eval_id, causes_since(task)),
-            every=ONCE_S,
+            every=CAUSES_RETRY_S,
             task=key,
             eval_id=eval_id,
         )

@@ -14,6 +14,7 @@ from core.model.sample import Activity
 from core.watch.cadence import phase_of
 from core.watch.polls import (
     CAUSES_INTERVAL_S,
+    CAUSES_RETRY_S,
     ERRORS_INTERVAL_S,
     ONCE_S,
     PARKED_INTERVAL_S,
@@ -216,6 +217,12 @@ def test_causes_of_errors_are_asked_for_once_for_each_new_error_and_not_in_a_rus
     assert f"active_since={NOW - 1}" in later.path
     set_back = watched(fleet, now=NOW - 5)["causes"]
     assert set_back == later
+
+
+def test_a_read_of_causes_that_failed_is_made_again_after_minutes_and_not_after_a_day() -> None:
+    poll = watched(with_row(errored=3))["causes"]
+    assert poll.every == CAUSES_RETRY_S
+    assert 60 < CAUSES_RETRY_S < 600
 
 
 def test_causes_are_not_asked_for_where_the_log_or_the_row_tells_them() -> None:
