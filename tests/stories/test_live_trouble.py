@@ -14,6 +14,7 @@ import pytest
 from tests.incidents.model_server import ModelServer
 from tests.support.commands import Home, machine
 from tests.support.evals import Eval, Evals, short_folder
+from tests.support.memory_groups import memory_group
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,6 @@ trouble = { tasks = 1, samples = 1 }
 window = 30
 retries = 5
 """
-MEMORY = Path("/sys/fs/cgroup/memory/evalroom-live")
 
 
 @pytest.fixture
@@ -111,17 +111,14 @@ def test_a_retry_storm(home: Home, evals: Evals) -> None:
 @contextmanager
 def little_memory(one: Eval, mib: int) -> Generator[None]:
     """Give an eval a control group of so much memory."""
-    if os.geteuid() != 0 or not MEMORY.parent.is_dir():
-        pytest.skip("a control group of memory can be made by root alone, with cgroups of v1")
-    MEMORY.mkdir()
-    try:
-        (MEMORY / "memory.limit_in_bytes").write_text(f"{mib}M")
-        (MEMORY / "cgroup.procs").write_text(str(one.pid))
-        yield
-    finally:
-        one.end()
-        wait_until(lambda: not (MEMORY / "cgroup.procs").read_text(), "its processes have ended")
-        MEMORY.rmdir()
+    if os.geteuid() != 0:
+        pytest.skip("a control group of memory can be made by root alone")
+    with memory_group(mib * 2**20) as group:
+        try:
+            (group / "cgroup.procs").write_text(str(one.pid))
+            yield
+        finally:
+            one.end()
 
 
 def test_an_eval_that_is_killed_for_lack_of_memory(home: Home, evals: Evals) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from ssh.shipped.common import cgroup
-from ssh.shipped.common.cgroup import folders_of, group_kills
+from ssh.shipped.common.cgroup import group_kills
 from ssh.shipped.probe import oom_kills
 from ssh.shipped.probe.oom_kills import kills_near, oom_kill_of, pids_in
 from tests.support.direct_probe import direct_probe
+from tests.support.memory_groups import memory_group
 from tests.support.waiting import WAIT_S, wait_until
 
 LIMIT = 48 * 1024 * 1024
@@ -26,14 +27,8 @@ EATER = "import sys\nsys.stdin.readline()\nblock = bytearray(400 * 1024 * 1024)\
 @pytest.fixture
 def group() -> Iterator[Path]:
     """A real control group of 48 MiB, below the one of this process."""
-    version, folder = folders_of("memory")[0]
-    made = Path(folder) / f"evalroom-test-{os.getpid()}"
-    made.mkdir()
-    limit = "memory.max" if version == 2 else "memory.limit_in_bytes"
-    (made / limit).write_text(str(LIMIT))
-    yield made
-    wait_until(lambda: not (made / "cgroup.procs").read_text(), "the group is empty")
-    made.rmdir()
+    with memory_group(LIMIT) as made:
+        yield made
 
 
 def in_group(group: Path, *argv: str, data: Path | None = None) -> "subprocess.Popen[bytes]":
