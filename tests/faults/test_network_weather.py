@@ -101,8 +101,8 @@ async def test_on_a_thin_link_rows_come_before_the_second_part_of_the_probe() ->
 async def test_a_link_that_dies_before_the_second_part_came_is_back_with_all_of_it(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
-    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 4.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 8.0)  # a probe beats every 5 s
     monkeypatch.setattr("ssh.second_part.FIRST_PIECE_BYTES", 256)
     monkeypatch.setattr("ssh.second_part.MAX_PIECE_BYTES", 1024)
     async with weather_before(own_sshd.port) as weather:
