@@ -10,6 +10,9 @@ from storage.database import Database
 from storage.event_columns import column_text
 from storage.finding_rows import forget_told
 
+_BEGUN = ""
+"""In place of the id of a finding: a room began to notify this address, of whatever there was."""
+
 _PUT = """
 INSERT INTO told (account, finding, severity, at, desk, is_sent) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (account, finding) DO UPDATE SET
@@ -30,10 +33,9 @@ class ToldRecord:
         def work(connection: sqlite3.Connection) -> None:
             forget_told(connection, now)
             sql = "SELECT 1 FROM told WHERE account = ? LIMIT 1"
-            if connection.execute(sql, (account,)).fetchone():
-                return
-            rows = [(account, *_columns(each), now, "", 1) for each in findings]
-            connection.executemany(_PUT, rows)
+            is_new = connection.execute(sql, (account,)).fetchone() is None
+            rows = [(account, *_columns(each), now, "", 1) for each in findings if is_new]
+            connection.executemany(_PUT, [(account, _BEGUN, 0, now, "", 1), *rows])
 
         await self._database.write(work)
 

@@ -30,7 +30,7 @@ class Claims(Protocol):
     """The record that all instances of an operator share."""
 
     async def note_known(self, account: str, findings: Sequence[Finding], now: float) -> None:
-        """Count findings as told, if nothing was ever sent to this address.
+        """Count findings as told, if no instance ever notified this address.
 
         Raises:
             StorageError: The record can't be written.

@@ -174,6 +174,18 @@ async def test_an_address_that_never_heard_anything_is_not_told_of_old_findings(
     assert len(phone.titles) == 1
 
 
+async def test_what_opened_after_a_first_room_that_had_nothing_to_tell_is_told(
+    tmp_path: Path,
+) -> None:
+    phone = Phone()
+    async with rooms(tmp_path, phone, number=1) as [room]:
+        await room.at(GATHER_S)  # it ends before the alarm is told
+    async with rooms(tmp_path, phone, alarm(), number=1) as [room]:
+        for seconds in (100, 120):
+            await room.at(seconds)
+    assert len(phone.titles) == 1
+
+
 async def test_two_rules_for_one_address_send_a_finding_once(tmp_path: Path) -> None:
     phone, rules = Phone(), (RULE, replace(RULE, kinds=("stall",)))
     async with rooms(tmp_path, phone, number=1, rules=rules) as [room]:
