@@ -61,7 +61,7 @@ def _sign(scene: Scene, machine: MachineName, name: str, of: list[tuple[Task, st
             f"{samples}{plural(len(tasks), 'task')} errored because {trouble.what}", trouble.advice
         ),
         cause=f"Docker said: {shown(said, _MAX_CAUSE)}",
-        closes_when=f"{short_time(scene.rules.number(_LASTS))} have passed without such an error",
+        closes_when=f"the last task that met it ended {short_time(scene.rules.number(_LASTS))} ago",
         machine=machine,
         task=next(iter(tasks)) if len(tasks) == 1 else None,
         count=max(1, number),

@@ -61,6 +61,9 @@ def test_trouble_of_a_running_task_is_told_while_it_runs() -> None:
     )  # fmt: skip
     [found] = [each for each in fleet.findings if each.kind == "sandbox"]
     assert found.text.startswith("2 samples of 1 task errored because Docker has no networks left")
+    assert found.closes_when == "the last task that met it ended 1h ago"
+    later = advance(fleet, facts(at=NOW + 8_000))
+    assert len(found_in(later)) == 1, "its task still runs"
 
 
 def ended(*causes: str, rules: JudgeConfig = USUAL) -> Fleet:
