@@ -128,6 +128,11 @@ class Finding:
         return self.closed_at is None
 
     @property
+    def is_milestone(self) -> bool:
+        """Whether it tells of one moment: it closed as it opened."""
+        return self.closed_at == self.opened_at
+
+    @property
     def waits(self) -> bool:
         """Whether it is open until the operator acknowledges it."""
         return self.is_kept and self.closed_at is None

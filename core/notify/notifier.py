@@ -60,7 +60,9 @@ class Notifier:
         self._report = report
         self._claims = claims
         self._before = fleet().findings
-        told = self._before if claims is None else filter(_is_milestone, self._before)
+        told = (
+            self._before if claims is None else (each for each in self._before if each.is_milestone)
+        )
         self._outbox = Outbox(rules, told)
 
     async def run(self) -> None:
@@ -127,10 +129,6 @@ class Notifier:
                 await self._claims.note_sent(account, ids, self._now())
             else:
                 await self._claims.give_up(account, ids)
-
-
-def _is_milestone(finding: Finding) -> bool:
-    return finding.closed_at == finding.opened_at
 
 
 def minute_of_day(at: float) -> int:

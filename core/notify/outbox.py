@@ -98,8 +98,8 @@ class Outbox:
 
 def _is_told(finding: Finding, now: float) -> bool:
     """Whether a finding is told at all: it needs attention, or is a milestone."""
-    is_milestone = finding.closed_at == finding.opened_at and not finding.is_muted(now)
-    return is_milestone or finding.needs_attention(now)
+    is_news = finding.is_milestone and not finding.is_muted(now)
+    return is_news or finding.needs_attention(now)
 
 
 def _is_for(rule: NotifyRule, box: _Box, fleet: Fleet, finding: Finding) -> bool:

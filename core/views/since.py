@@ -87,8 +87,7 @@ def _of_finding(change: FindingChange) -> _Moment:
         kind = f"{kind} of sample {finding.sample.sample_id}/{finding.sample.epoch}"
     if change.word == "closed":
         return _Moment(finding.closed_at, f"closed: {kind}: {finding.text}", "dim")
-    is_milestone = finding.closed_at == finding.opened_at
-    if is_milestone:
+    if finding.is_milestone:
         tone: Tone = "good" if finding.severity == "notice" else TONES[finding.severity]
         return _Moment(finding.opened_at, finding.text, tone)
     at = finding.changed_at if change.word == "worsened" else finding.opened_at

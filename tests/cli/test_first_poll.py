@@ -17,7 +17,7 @@ from core.model.process import ProcessState
 from core.model.timeouts import REQUEST_TIMEOUT_S
 from tests.core.act.test_lying_evals import GOOD, ROW, routes
 from tests.support.commands import Home
-from tests.support.fake_eval import fake_eval, http
+from tests.support.fake_eval import Serve, fake_eval, http
 from tests.support.fleets import (
     NOW,
     fleet_after,
@@ -43,7 +43,8 @@ def test_every_command_waits_equally_long_for_machines(words: str) -> None:
     assert command.timeout == REQUEST_TIMEOUT_S
 
 
-def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Home) -> None:
+def held_back() -> tuple[Event, Serve]:
+    """Return an event, and an eval that answers nothing before the event is set."""
     answers = Event()
 
     def serve(connection: socket.socket, line: str) -> bool:
@@ -54,6 +55,11 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
         connection.sendall(http(json.dumps(value).encode()))
         return True
 
+    return answers, serve
+
+
+def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Home) -> None:
+    answers, serve = held_back()
     data_dir = Path(home.folder) / "data"
     with fake_eval(data_dir, serve) as fake:
         home.watch_here(data_dir)
@@ -76,16 +82,7 @@ def test_a_command_names_what_it_waits_for_and_goes_on_once_it_answers(home: Hom
 
 
 def test_a_command_waits_for_an_eval_that_is_blocked_as_long_as_its_timeout(home: Home) -> None:
-    answers = Event()
-
-    def serve(connection: socket.socket, line: str) -> bool:
-        method, path, _ = line.split()
-        answers.wait(WAIT_S)
-        known: dict[str, Any] = {"/tasks": [ROW], "/openapi.json": routes()}
-        value = known.get(path, {}) if method == "GET" else {**GOOD, "dry_run": True}
-        connection.sendall(http(json.dumps(value).encode()))
-        return True
-
+    answers, serve = held_back()
     data_dir = Path(home.folder) / "data"
     blocked_soon = {**NOTED, "STARVED_AFTER_S": "2"}
     with fake_eval(data_dir, serve) as fake:

@@ -27,10 +27,10 @@ class FindingLine:
     @property
     def tone(self) -> Tone:
         """Its tone; dim for a closed finding that is not a milestone."""
-        is_milestone = self.finding.closed_at == self.finding.opened_at
-        if is_milestone and self.finding.severity == "notice":
+        finding = self.finding
+        if finding.is_milestone and finding.severity == "notice":
             return "good"
-        return TONES[self.finding.severity] if self.finding.is_open or is_milestone else "dim"
+        return TONES[finding.severity] if finding.is_open or finding.is_milestone else "dim"
 
     @property
     def changed_at(self) -> float:
